@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: MIT
+ * Copyright (c) 2026 the hipbroker authors
+ *
+ * libhipbroker: share memory between processes through hipbrokerd.
+ *
+ * Sharing gives no ordering. A byte another process writes, or another GPU, is seen by you only after a
+ * synchronisation of your own (an event, a flag, a message). The library provides none.
+ *
+ * The library is a guest in your process. It starts no threads, installs no signal handlers, prints nothing,
+ * never exits, and loads no GPU runtime until you ask for GPU memory.
+ *
+ * Conventions
+ *   Status     Every call that can fail returns hb_status: HB_OK (0) or a negative code of status.h. Pass an
+ *              hb_error to learn the rest; NULL when you do not care. Output parameters are untouched on
+ * failure. Deadlines  Absolute nanoseconds of CLOCK_MONOTONIC. 0 = do not wait, HB_NO_DEADLINE = wait without
+ *              end. A deadline covers the wait for the daemon, never for a driver. EINTR resumes.
+ *   Sizes      Bytes. Offsets are relative to what the call names.
+ *   Descriptors  Inputs are borrowed: you still own and close them. Outputs are yours.
+ *   Threads    Every function may be called from any thread on the same handle, except the one that
+ *              destroys it. A waiting call does not block calls of other threads.
+ *   fork       In a forked child every handle of the parent is inert: calls answer HB_FORKED, destroying one
+ *              frees the child's copy and tells the daemon nothing. Mappings stay usable in the child.
+ *   Structs    Start from the matching *_INIT; `size` lets later versions append members.
+ */
+#ifndef HIPBROKER_HIPBROKER_H
+#define HIPBROKER_HIPBROKER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hipbroker/status.h"
+
+#if defined(__GNUC__)
+#define HB_API __attribute__((visibility("default")))
+#else
+#define HB_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HB_NO_DEADLINE UINT64_MAX
+#define HB_KEY_BYTES 64
+#define HB_KEY_TEXT_BYTES 92 /* with the terminating zero */
+#define HB_BROKER_ID_BYTES 16
+#define HB_MAX_NAME 255
+#define HB_MAX_METADATA 4096
+#define HB_OWN_UID UINT32_MAX /* as owner_uid: the caller's own */
+#define HB_WHOLE UINT64_MAX   /* as length: to the end */
+
+/* ---- errors ----------------------------------------------------------------------------------- */
+
+typedef struct hb_error {
+  size_t size;
+  hb_status status;
+  int32_t sys_errno;  /* errno of the call named in `operation`, 0 when none failed */
+  uint64_t used;      /* with HB_QUOTA, HB_NO_FDS, HB_RANGE: how much, */
+  uint64_t limit;     /* of how much */
+  int64_t chunk;      /* number of the chunk concerned, -1 when none is */
+  char operation[32]; /* "mmap" */
+  char what[64];      /* the thing limited or refused: "RLIMIT_NOFILE" */
+  char who[64];       /* whom the limit counts: "uid 1001" */
+  char message[512];  /* one sentence for a person */
+} hb_error;
+#define HB_ERROR_INIT                                          \
+  {                                                            \
+    sizeof(hb_error), HB_OK, 0, 0, 0, -1, {0}, {0}, {0}, { 0 } \
+  }
+
+HB_API const char* hb_status_name(hb_status status); /* "HB_STALE"; never NULL */
+HB_API const char* hb_status_text(hb_status status); /* "the key names an older generation"; never NULL */
+HB_API const char* hb_library_version(void);         /* "0.1.0" */
+
+/* now + ns on CLOCK_MONOTONIC, saturating. */
+HB_API uint64_t hb_deadline_in(uint64_t ns);
+
+/* ---- client: one session with a broker -------------------------------------------------------- */
+
+typedef struct hb_client hb_client;
+
+typedef struct hb_client_options {
+  size_t size;
+  const char* socket;           /* path; NULL: $HIPBROKER_SOCKET, else /run/hipbroker/broker.sock, else
+                                   $XDG_RUNTIME_DIR/hipbroker/broker.sock. A path given here or in
+                                   $HIPBROKER_SOCKET is the only one tried. */
+  uint64_t deadline_ns;         /* for connecting and the first exchange */
+  const uint32_t* trusted_uids; /* more uids that may serve the socket, besides root and your own */
+  size_t trusted_uid_count;
+  uint64_t cache_bytes; /* imports kept mapped after their last close, least recently used evicted first.
+                           They pin the exporter's memory; 0 = none is kept */
+} hb_client_options;
+#define HB_CLIENT_OPTIONS_INIT \
+  { sizeof(hb_client_options), NULL, HB_NO_DEADLINE, NULL, 0, 0 }
+
+/* HB_NO_DAEMON (at once, whatever the deadline), HB_UNTRUSTED, HB_VERSION, HB_TIMEOUT, HB_QUOTA, HB_NO_FDS,
+ * HB_SYSTEM. The socket's path and peer are checked before a byte is sent. */
+HB_API hb_status hb_client_open(const hb_client_options* options, hb_client** ret_client, hb_error* error);
+
+/* Ends the session: its leases are given back, its exports end. Mappings made through it stay mapped until
+ * their own handles are destroyed. NULL is allowed. */
+HB_API void hb_client_close(hb_client* client);
+
+typedef struct hb_client_info {
+  size_t size;
+  uint8_t broker_id[HB_BROKER_ID_BYTES]; /* equal to a key's: that key can be opened here */
+  uint64_t session_id;
+  uint32_t uid;      /* as the kernel told the daemon */
+  uint32_t pid;      /* the same; 0 = the daemon's pid namespace cannot see it */
+  int admin;         /* 1 on the admin socket */
+  uint32_t protocol; /* version agreed on */
+  char daemon[64];   /* "hipbrokerd 0.1.0" */
+  char scope[64];
+  char socket[108]; /* the path connected to */
+} hb_client_info;
+#define HB_CLIENT_INFO_INIT                                     \
+  {                                                             \
+    sizeof(hb_client_info), {0}, 0, 0, 0, 0, 0, {0}, {0}, { 0 } \
+  }
+HB_API hb_status hb_client_get_info(hb_client* client, hb_client_info* ret_info, hb_error* error);
+
+/* A round trip. `ret_uptime_ns` (may be NULL): how long the daemon has been running. */
+HB_API hb_status hb_ping(hb_client* client, uint64_t deadline_ns, uint64_t* ret_uptime_ns, hb_error* error);
+
+/* ---- keys ------------------------------------------------------------------------------------- */
+
+/* 64 opaque bytes that name an export or a part of it. Send them over any channel. A key pins nothing and
+ * gives no right by itself: the exporter's access list decides. */
+typedef struct hb_key {
+  uint8_t bytes[HB_KEY_BYTES];
+} hb_key;
+
+typedef struct hb_key_info {
+  size_t size;
+  uint32_t version;
+  uint8_t broker_id[HB_BROKER_ID_BYTES];
+  uint64_t export_id;
+  uint32_t generation;
+  uint64_t offset;
+  uint64_t length;
+} hb_key_info;
+#define HB_KEY_INFO_INIT \
+  { sizeof(hb_key_info), 0, {0}, 0, 0, 0, 0 }
+
+/* No I/O, no client. HB_VERSION for a key of a version this library does not know. Nothing is verified: only
+ * the daemon can tell a true key. */
+HB_API hb_status hb_key_inspect(const hb_key* key, hb_key_info* ret_info, hb_error* error);
+HB_API void hb_key_to_text(const hb_key* key, char ret_text[HB_KEY_TEXT_BYTES]);
+HB_API hb_status hb_key_from_text(const char* text, hb_key* ret_key, hb_error* error);
+
+/* ---- memory of the library's own -------------------------------------------------------------- */
+
+typedef struct hb_memory hb_memory;
+
+enum { HB_PROVIDER_HOST = 1 };
+enum { HB_ACCESS_READ = 1, HB_ACCESS_READ_WRITE = 3 };
+
+/* How firmly read-only holds, weakest first. */
+enum {
+  HB_LEVEL_ANY = 0,
+  HB_LEVEL_INTENT = 1,     /* nothing enforces it: GPU memory, dma-bufs, readers of the exporter's own uid */
+  HB_LEVEL_PER_READER = 2, /* holds against every uid but the exporter's and root: the memfd has mode 0444
+                              and the daemon reopens it read-only for the reader, checking at every grant */
+  HB_LEVEL_SEALED = 3      /* holds against everyone: F_SEAL_FUTURE_WRITE at creation. Only mappings that
+                              the exporter made before can write */
+};
+
+enum { HB_KIND_MEMFD = 1, HB_KIND_DMABUF = 2, HB_KIND_DRIVER = 3 };
+
+typedef struct hb_memory_options {
+  size_t size;
+  uint32_t provider;    /* HB_PROVIDER_HOST */
+  uint64_t bytes;       /* rounded up to whole pages; at least 1 */
+  uint64_t chunk_bytes; /* one descriptor per chunk; 0 = one chunk; a multiple of the page size */
+  int sealed;           /* 1: read-only level `sealed` for every importer */
+} hb_memory_options;
+#define HB_MEMORY_OPTIONS_INIT \
+  { sizeof(hb_memory_options), HB_PROVIDER_HOST, 0, 0, 0 }
+
+/* Contiguous, zeroed memory that can be exported. One descriptor per chunk stays open until it is freed.
+ * HB_NO_FDS names RLIMIT_NOFILE, the need and the limit before anything is created. */
+HB_API hb_status hb_memory_alloc(hb_client* client, const hb_memory_options* options, hb_memory** ret_memory,
+                                 hb_error* error);
+HB_API void* hb_memory_ptr(const hb_memory* memory);
+HB_API uint64_t hb_memory_bytes(const hb_memory* memory);
+HB_API uint64_t hb_memory_chunks(const hb_memory* memory);
+/* Withdraws nothing: exports of it live on and importers keep their bytes. Always succeeds locally. */
+HB_API void hb_memory_free(hb_memory* memory);
+
+/* ---- export ----------------------------------------------------------------------------------- */
+
+typedef struct hb_export hb_export;
+
+enum { HB_ACL_UID = 0, HB_ACL_GID = 1 };
+typedef struct hb_acl_entry {
+  uint32_t kind; /* HB_ACL_UID, HB_ACL_GID */
+  uint32_t id;
+  uint32_t access; /* HB_ACCESS_READ, HB_ACCESS_READ_WRITE */
+} hb_acl_entry;
+
+typedef struct hb_chunk {
+  int fd;          /* in: borrowed. A sealed memfd (SHRINK, GROW, SEAL) or a dma-buf */
+  uint64_t offset; /* of the chunk inside the object */
+  uint64_t bytes;
+} hb_chunk;
+
+typedef struct hb_export_options {
+  size_t size;
+  const char* name;     /* UTF-8, 1..255 bytes, '/' between parts; NULL = anonymous, found by key alone */
+  const void* metadata; /* yours, opaque, given to importers */
+  size_t metadata_bytes;
+  const hb_acl_entry* acl; /* besides your own uid, which may always read and write */
+  size_t acl_count;
+  uint32_t max_access; /* the most any importer may get; 0 = all that the descriptors allow */
+  /* The memory, one of: */
+  const void* ptr;        /* 1. inside memory of hb_memory_alloc: */
+  uint64_t bytes;         /*    this many bytes from there */
+  const hb_chunk* chunks; /* 2. descriptors brought along, in address order */
+  size_t chunk_count;
+  uint64_t deadline_ns;
+} hb_export_options;
+#define HB_EXPORT_OPTIONS_INIT \
+  { sizeof(hb_export_options), NULL, NULL, 0, NULL, 0, 0, NULL, 0, NULL, 0, HB_NO_DEADLINE }
+
+/* Whole or not at all. Your own uid may import it, others only through `acl`. It lives until it is
+ * withdrawn or this session ends. A range in the middle of chunks exports the chunks it touches: an
+ * importer's descriptor reaches whole chunks, whatever part it asked for. HB_EXISTS, HB_BAD_HANDLE,
+ * HB_READ_ONLY (a write grant over a read-only descriptor), HB_RANGE (larger than the object), HB_QUOTA,
+ * HB_NO_FDS, HB_NOT_SHAREABLE (not memory of this library), HB_INVALID. */
+HB_API hb_status hb_export_create(hb_client* client, const hb_export_options* options, hb_export** ret_export,
+                                  hb_error* error);
+
+typedef struct hb_export_info {
+  size_t size;
+  uint64_t export_id;
+  uint32_t generation;
+  uint64_t layout_version;
+  uint64_t bytes;
+  hb_key key; /* names exactly the bytes exported */
+} hb_export_info;
+#define HB_EXPORT_INFO_INIT               \
+  {                                       \
+    sizeof(hb_export_info), 0, 0, 0, 0, { \
+      { 0 }                               \
+    }                                     \
+  }
+HB_API void hb_export_get_info(const hb_export* exported, hb_export_info* ret_info);
+
+/* A key to [offset, offset + bytes) of the export; no round trip. HB_RANGE. */
+HB_API hb_status hb_export_subkey(const hb_export* exported, uint64_t offset, uint64_t bytes, hb_key* ret_key,
+                                  hb_error* error);
+
+/* What the end of a sharing left behind. Memory returns to the system when the last mapping of it is gone;
+ * the broker cannot unmap anyone. */
+typedef struct hb_withdrawn {
+  size_t size;
+  uint64_t exports; /* ended by this call */
+  uint64_t holders; /* leases that still had it when it ended */
+} hb_withdrawn;
+#define HB_WITHDRAWN_INIT \
+  { sizeof(hb_withdrawn), 0, 0 }
+
+/* Ends the export: the daemon's descriptors are closed when this returns. The handle stays to be destroyed.
+ */
+HB_API hb_status hb_export_withdraw(hb_export* exported, uint64_t deadline_ns, hb_withdrawn* ret_withdrawn,
+                                    hb_error* error);
+/* Of this session: by id; every export over any byte of [ptr, ptr + bytes); all. HB_NOT_FOUND when there is
+ * none (by id only). */
+HB_API hb_status hb_withdraw_id(hb_client* client, uint64_t export_id, uint64_t deadline_ns,
+                                hb_withdrawn* ret_withdrawn, hb_error* error);
+HB_API hb_status hb_withdraw_range(hb_client* client, const void* ptr, uint64_t bytes, uint64_t deadline_ns,
+                                   hb_withdrawn* ret_withdrawn, hb_error* error);
+HB_API hb_status hb_withdraw_all(hb_client* client, uint64_t deadline_ns, hb_withdrawn* ret_withdrawn,
+                                 hb_error* error);
+/* Frees the handle. The export lives on with its session. NULL is allowed. */
+HB_API void hb_export_destroy(hb_export* exported);
+
+/* ---- import ----------------------------------------------------------------------------------- */
+
+typedef struct hb_import hb_import;
+
+typedef struct hb_import_options {
+  size_t size;
+  const hb_key* key;     /* what to import: a key, */
+  const char* name;      /* or a name */
+  uint32_t owner_uid;    /* whose name; HB_OWN_UID = the caller's own */
+  uint32_t access;       /* HB_ACCESS_READ or HB_ACCESS_READ_WRITE */
+  uint64_t offset;       /* part of the target, from here */
+  uint64_t bytes;        /* so many; HB_WHOLE = to the end */
+  void* address;         /* wished address of the first byte asked for; NULL = anywhere */
+  uint32_t demand_level; /* read-only level at least; a weaker one is HB_LEVEL */
+  int alias; /* 1: in the exporting process, the owner's own pointer instead of a second mapping */
+  int wait;  /* 1: wait for the name until the deadline */
+  uint64_t deadline_ns;
+} hb_import_options;
+#define HB_IMPORT_OPTIONS_INIT                                                                             \
+  {                                                                                                        \
+    sizeof(hb_import_options), NULL, NULL, HB_OWN_UID, HB_ACCESS_READ, 0, HB_WHOLE, NULL, HB_LEVEL_ANY, 0, \
+        0, HB_NO_DEADLINE                                                                                  \
+  }
+
+/* Acquires and maps. The same part of the same export imported again with the same access is the same
+ * mapping, counted; no system call then, and never for what has ended. A wished address must be congruent to
+ * the offset modulo the page size (HB_RANGE) and free (HB_ADDRESS).
+ * HB_NOT_FOUND, HB_GONE, HB_STALE, HB_REVOKED, HB_DENIED, HB_READ_ONLY, HB_LEVEL, HB_RANGE, HB_ADDRESS,
+ * HB_NO_FDS, HB_QUOTA, HB_TIMEOUT, HB_NO_MEMORY. On failure nothing stays mapped, leased or open. */
+HB_API hb_status hb_import_open(hb_client* client, const hb_import_options* options, hb_import** ret_import,
+                                hb_error* error);
+
+typedef struct hb_import_info {
+  size_t size;
+  void* ptr; /* the first byte asked for */
+  uint64_t bytes;
+  uint64_t offset; /* of it inside the export */
+  uint64_t export_id;
+  uint32_t generation;
+  uint64_t layout_version;
+  uint64_t export_bytes; /* of the whole export */
+  uint64_t chunks;       /* of it that are mapped here */
+  uint32_t owner_uid;
+  uint32_t access;
+  uint32_t level;       /* read-only level that holds, HB_LEVEL_ANY with write access */
+  uint32_t kind;        /* HB_KIND_* */
+  const void* metadata; /* valid as long as the handle */
+  size_t metadata_bytes;
+} hb_import_info;
+#define HB_IMPORT_INFO_INIT \
+  { sizeof(hb_import_info), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0 }
+HB_API void hb_import_get_info(const hb_import* imported, hb_import_info* ret_info);
+
+/* 1 while what was imported is current; 0 once it was withdrawn, revoked, replaced or the session ended. A
+ * read of shared memory, no system call. The mapping stays readable either way. */
+HB_API int hb_import_is_current(const hb_import* imported);
+
+HB_API hb_status hb_import_subkey(const hb_import* imported, uint64_t offset, uint64_t bytes, hb_key* ret_key,
+                                  hb_error* error);
+
+/* Gives one import back; the last one of a mapping unmaps it and releases the lease. NULL is allowed. */
+HB_API void hb_import_close(hb_import* imported);
+
+/* ---- descriptors without mapping -------------------------------------------------------------- */
+
+typedef struct hb_handles hb_handles;
+
+typedef struct hb_handle_chunk {
+  uint32_t handle;        /* index into the descriptors; several chunks may share one */
+  uint64_t object_offset; /* of the chunk inside that object */
+  uint64_t bytes;
+  uint64_t offset; /* of the chunk inside the export */
+} hb_handle_chunk;
+
+/* Acquires and keeps the descriptors of all chunks the range touches. `options->address` and `alias` are
+ * ignored. HB_NO_FDS when RLIMIT_NOFILE does not allow all at once. */
+HB_API hb_status hb_handles_acquire(hb_client* client, const hb_import_options* options,
+                                    hb_handles** ret_handles, hb_error* error);
+HB_API void hb_handles_get_info(const hb_handles* handles, hb_import_info* ret_info); /* ptr is NULL */
+HB_API size_t hb_handles_chunk_count(const hb_handles* handles);
+HB_API const hb_handle_chunk* hb_handles_chunks(const hb_handles* handles);
+HB_API size_t hb_handles_fd_count(const hb_handles* handles);
+/* Borrowed until hb_handles_release. -1 when taken or out of range. */
+HB_API int hb_handles_fd(const hb_handles* handles, size_t index);
+/* Yours from now on, close-on-exec. -1 when taken or out of range. */
+HB_API int hb_handles_take_fd(hb_handles* handles, size_t index);
+/* Gives the lease back and closes what was not taken. */
+HB_API void hb_handles_release(hb_handles* handles);
+
+/* Waits until a readable export of that name exists. HB_TIMEOUT. */
+HB_API hb_status hb_wait_name(hb_client* client, const char* name, uint32_t owner_uid, uint64_t deadline_ns,
+                              hb_error* error);
+
+/* ---- looking ---------------------------------------------------------------------------------- */
+
+typedef struct hb_process {
+  uint64_t session_id;
+  uint32_t pid; /* 0 = not visible from the daemon's pid namespace */
+  uint32_t uid;
+  uint32_t gid;
+  uint64_t connected_ns;
+  const char* command; /* "" when unknown; unescaped bytes of the process's choice */
+  const char* cgroup;
+  const char* scope;
+} hb_process;
+
+typedef struct hb_listed {
+  uint64_t export_id;
+  const char* name; /* "" = anonymous */
+  const char* scope;
+  uint32_t owner_uid;
+  hb_process owner;
+  uint32_t generation;
+  uint64_t layout_version;
+  const char* state;    /* "live" */
+  const char* lifetime; /* "owner" */
+  uint64_t bytes;
+  int bytes_declared; /* 1: the kernel cannot confirm the size of this kind */
+  uint64_t chunks;
+  uint64_t allocations;
+  uint32_t kind;
+  const char* device_uuid;
+  const char* device_pci;
+  uint32_t device_partition;
+  uint64_t leases;
+  uint64_t age_ns;
+  uint32_t access;
+  uint32_t level;
+  uint32_t metadata_bytes;
+} hb_listed;
+
+typedef struct hb_held {
+  uint64_t export_id;
+  uint64_t lease_id;
+  hb_process process;
+  uint32_t access;
+  uint32_t level;
+  uint64_t offset;
+  uint64_t bytes;
+  uint64_t age_ns;
+} hb_held;
+
+typedef struct hb_shown_chunk {
+  uint64_t offset;
+  uint64_t bytes;
+  uint64_t allocation; /* equal numbers: one allocation, held once */
+  uint64_t object_offset;
+  uint64_t object_bytes;
+} hb_shown_chunk;
+
+/* Results own everything their accessors return. Exports the caller may read; on the admin socket, all. */
+typedef struct hb_list hb_list;
+HB_API hb_status hb_list_exports(hb_client* client, const char* prefix, uint64_t deadline_ns,
+                                 hb_list** ret_list, hb_error* error);
+HB_API size_t hb_list_count(const hb_list* list);
+HB_API const hb_listed* hb_list_at(const hb_list* list, size_t index);
+HB_API void hb_list_free(hb_list* list);
+
+/* Leases on one export, or on all the caller may ask about (`name` NULL and `export_id` 0). Owners see every
+ * holder of theirs, others their own leases, the admin socket all. */
+typedef struct hb_holders hb_holders;
+HB_API hb_status hb_who(hb_client* client, const char* name, uint32_t owner_uid, uint64_t export_id,
+                        uint64_t deadline_ns, hb_holders** ret_holders, hb_error* error);
+HB_API size_t hb_holders_count(const hb_holders* holders);
+HB_API const hb_held* hb_holders_at(const hb_holders* holders, size_t index);
+HB_API void hb_holders_free(hb_holders* holders);
+
+typedef struct hb_shown hb_shown;
+HB_API hb_status hb_show(hb_client* client, const char* name, uint32_t owner_uid, uint64_t export_id,
+                         uint64_t deadline_ns, hb_shown** ret_shown, hb_error* error);
+HB_API const hb_listed* hb_shown_export(const hb_shown* shown);
+HB_API size_t hb_shown_acl_count(const hb_shown* shown);
+HB_API const hb_acl_entry* hb_shown_acl(const hb_shown* shown);
+HB_API size_t hb_shown_chunk_count(const hb_shown* shown);
+HB_API const hb_shown_chunk* hb_shown_chunks(const hb_shown* shown);
+HB_API void hb_shown_free(hb_shown* shown);
+
+/* Counters of the daemon; HB_DENIED on every socket but the admin's. */
+typedef struct hb_daemon_status {
+  size_t size;
+  uint64_t uptime_ns;
+  uint64_t sessions;
+  uint64_t exports;
+  uint64_t allocations;
+  uint64_t leases;
+  uint64_t waits;
+  uint64_t stagings;
+  uint64_t ended_remembered;
+  uint64_t fds_used;
+  uint64_t fds_limit;
+  uint64_t fds_reserve;
+  uint64_t closing;
+  uint64_t quarantined;
+  uint64_t bytes;
+} hb_daemon_status;
+#define HB_DAEMON_STATUS_INIT \
+  { sizeof(hb_daemon_status), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+HB_API hb_status hb_daemon_get_status(hb_client* client, uint64_t deadline_ns, hb_daemon_status* ret_status,
+                                      hb_error* error);
+
+/* ---- counters of this client ------------------------------------------------------------------ */
+
+#define HB_STATS_REFUSALS 48
+typedef struct hb_stats {
+  size_t size;
+  uint64_t exports;
+  uint64_t imports;    /* acquired and mapped */
+  uint64_t cache_hits; /* imports answered without a system call */
+  uint64_t evictions;
+  uint64_t withdrawn;
+  uint64_t reconnects;
+  uint64_t mapped_bytes;                /* now */
+  uint64_t refusals[HB_STATS_REFUSALS]; /* by -status: refusals[-HB_STALE] */
+} hb_stats;
+HB_API void hb_client_get_stats(const hb_client* client, hb_stats* ret_stats); /* fills by ret_stats->size */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

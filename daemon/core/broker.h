@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// The broker as a pure state machine: events and the time go in, effects come out. No socket, no clock, no
+// protobuf, no system call; the same events give the same effects. Not thread-safe: one thread drives it.
+//
+// What never happens here: a reply before the effects it depends on; an id used twice; half an export; an
+// answer that tells a caller of an export it may not read (design rule 7).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/effect.h"
+#include "core/request.h"
+
+namespace hb::core {
+
+struct BrokerConfig {
+  BrokerId broker_id{};
+  Secret master{};                    // random; every export's secret is derived from it
+  std::uint64_t fd_limit = 0;         // soft RLIMIT_NOFILE of the daemon
+  std::uint64_t fd_base = 0;          // descriptors that are neither sessions' nor handles'
+  std::uint64_t fds_per_session = 2;  // socket and pidfd
+  std::uint64_t ended_exports = 0;    // remembered; 0 = limits::kEndedExports
+  std::uint64_t ended_export_ns = 0;  // 0 = limits::kEndedExportNs
+};
+
+class Broker {
+ public:
+  explicit Broker(const BrokerConfig& config);
+  ~Broker();
+  Broker(const Broker&) = delete;
+  Broker& operator=(const Broker&) = delete;
+
+  // A session that finished its Hello. Refused with QUOTA (sessions of this uid, all sessions) or NO_FDS.
+  // Never yields effects.
+  [[nodiscard]] tl::expected<SessionId, Error> connect(const Principal& principal, ProcessInfo process,
+                                                       Time now);
+
+  // EOF, death of the process, or the edge gave the session up: its leases, stagings, waits and exports of
+  // lifetime `owner` end.
+  void disconnect(SessionId session, Time now, Effects& out);
+
+  // One request. `request_id` 0 = one-way. A mutating request whose id was answered before gets its first
+  // answer again; an id below all remembered ones is PROTO.
+  void apply(SessionId session, std::uint64_t request_id, std::uint16_t frame_type, Request request, Time now,
+             Effects& out);
+
+  // Expiry of waits and of remembered ends. Expiry is also seen at lookup, whenever tick() comes.
+  void tick(Time now, Effects& out);
+  [[nodiscard]] Time next_deadline() const;
+
+  // The allocations an acquire with less than write would hand out, so that the edge can find out what
+  // read-only level holds (ReadOnlyFact). Empty when the acquire asks for write or would be refused.
+  struct Candidate {
+    AllocationId allocation;
+    HandleId handle;
+    std::uint32_t owner_uid = 0;  // of the export
+    std::uint32_t reader_uid = 0;
+  };
+  [[nodiscard]] std::vector<Candidate> readonly_candidates(SessionId session,
+                                                           const AcquireRequest& request) const;
+
+  // The edge reopened a handle read-only and keeps one descriptor more (or closed it again).
+  void note_extra_fds(std::int64_t change);
+
+  [[nodiscard]] HandleId handle_of(AllocationId allocation) const;  // 0 when it has ended
+  [[nodiscard]] Counters counters() const;
+  [[nodiscard]] std::uint64_t fds_used() const;
+
+ private:
+  friend std::string check_invariants(const Broker& broker);
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Empty when every invariant of core/invariants.cc holds, else the first that does not, in words.
+[[nodiscard]] std::string check_invariants(const Broker& broker);
+
+}  // namespace hb::core

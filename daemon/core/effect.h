@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// What the core wants done. Effects of one apply() are carried out in order, before the next apply():
+// a reply may point into the core's tables.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/types.h"
+#include "hipbroker/status.h"
+#include "wire/key.h"
+
+namespace hb::core {
+
+struct Error {
+  hb_status status = HB_INTERNAL;
+  std::string message;  // names the thing, the cause, both numbers, the way out; never a secret, and never
+                        // a name the caller may not know
+  std::string what;
+  std::uint64_t used = 0;
+  std::uint64_t limit = 0;
+  std::string who;
+  std::uint64_t chunk = 0;  // number + 1; 0 = none
+};
+
+// A run of chunks with their descriptors. Points into the core's tables.
+struct Page {
+  std::uint64_t first = 0;
+  std::span<const Chunk> chunks;
+  std::vector<HandleId> handles;         // distinct, in order of first use
+  std::vector<std::uint16_t> handle_of;  // of each chunk: index into handles
+  bool read_only = false;                // send the read-only reopening of a handle where the edge has one
+};
+
+struct Exported {
+  ExportId id;
+  std::uint32_t generation = 0;
+  std::uint64_t layout_version = 0;
+  std::uint64_t received_chunks = 0;
+  bool complete = false;
+  KeyBytes key{};
+  Secret secret{};
+  Access access = Access::kNone;
+};
+
+struct ExportView {  // borrowed from the core's tables
+  ExportId id;
+  const std::string* name = nullptr;
+  const std::string* metadata = nullptr;
+  const Device* device = nullptr;
+  std::uint32_t owner_uid = 0;
+  std::uint32_t generation = 0;
+  std::uint64_t layout_version = 0;
+  std::uint64_t size = 0;
+  HandleKind kind = HandleKind::kMemfd;
+};
+
+struct Acquired {
+  LeaseId lease;
+  std::uint32_t validity_slot = 0;
+  std::uint32_t validity_value = 0;
+  Access access = Access::kNone;
+  Level level = Level::kNone;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  std::uint64_t first_chunk = 0;
+  std::uint64_t chunk_count = 0;
+  std::uint64_t chunk_base = 0;
+  ExportView exported;
+  Secret secret{};
+  Page page;
+};
+
+struct Fetched {
+  Page page;
+};
+
+struct SessionInfo {
+  SessionId id;
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  const ProcessInfo* process = nullptr;  // borrowed
+  std::uint64_t age_ns = 0;
+};
+
+struct Holder {
+  LeaseId lease;
+  ExportId exported;
+  SessionInfo session;
+  Access access = Access::kNone;
+  Level level = Level::kNone;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  std::uint64_t age_ns = 0;
+};
+
+struct Withdrawn {
+  std::uint64_t exports = 0;
+  std::vector<Holder> holders;  // at most limits::kListEntries
+  bool more_holders = false;
+};
+
+struct ExportInfo {
+  ExportView view;
+  SessionInfo owner;
+  std::uint8_t state = 0;
+  Lifetime lifetime = Lifetime::kOwner;
+  std::uint64_t chunks = 0;
+  std::uint64_t allocations = 0;
+  std::uint64_t leases = 0;
+  std::uint64_t age_ns = 0;
+  Access access = Access::kNone;
+  Level level = Level::kNone;
+  bool size_declared = false;
+};
+
+struct Listed {
+  std::vector<ExportInfo> exports;
+  std::uint64_t next_cursor = 0;
+};
+
+struct ShownChunk {
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+  AllocationId allocation;
+  std::uint64_t object_offset = 0;
+  std::uint64_t object_size = 0;
+};
+
+struct Shown {
+  ExportInfo info;
+  std::vector<AclEntry> acl;  // empty for those who may not see it
+  std::vector<ShownChunk> chunks;
+  bool more_chunks = false;
+};
+
+struct WhoListed {
+  std::vector<Holder> holders;
+  std::uint64_t next_cursor = 0;
+};
+
+struct Counters {
+  std::uint64_t sessions = 0;
+  std::uint64_t exports = 0;
+  std::uint64_t allocations = 0;
+  std::uint64_t leases = 0;
+  std::uint64_t waits = 0;
+  std::uint64_t stagings = 0;
+  std::uint64_t ended_remembered = 0;
+  std::uint64_t bytes = 0;
+};
+
+using ReplyBody =
+    std::variant<Error, Exported, Acquired, Fetched, Withdrawn, Listed, Shown, WhoListed, Counters>;
+
+struct Reply {
+  SessionId session;
+  std::uint64_t request_id = 0;
+  std::uint16_t frame_type = 0;  // of the request, so that a late answer (a wait) is of the right type
+  bool after_close = false;      // only once every handle closed by this apply() is really closed
+  ReplyBody body;
+};
+
+// The core let go of these. The edge closes them on the closer thread; a queued reply that still carries
+// one is answered GONE instead.
+struct CloseHandles {
+  std::vector<HandleId> handles;
+};
+
+// Written before any reply of the same apply() is sent.
+struct SetValidity {
+  SessionId session;
+  std::uint32_t slot = 0;
+  std::uint32_t value = 0;
+};
+
+using Effect = std::variant<SetValidity, CloseHandles, Reply>;
+using Effects = std::vector<Effect>;
+
+}  // namespace hb::core

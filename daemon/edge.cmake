@@ -1,0 +1,1 @@
+# The edge: I/O around the core. SPDX-License-Identifier: MIT

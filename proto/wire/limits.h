@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// Every bound that a peer can push against, in one place. Bytes unless the name says otherwise.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace hb::limits {
+
+// --- wire ---------------------------------------------------------------------------------------
+inline constexpr std::size_t kFrameBytes = 64 * 1024;  // below SO_SNDBUF's default of 212,992
+inline constexpr std::size_t kFrameFds = 253;          // SCM_MAX_FD: 254 is EINVAL
+inline constexpr std::size_t kPageChunks = 1024;       // chunks described by one frame
+inline constexpr std::uint32_t kLowestVersion = 1;
+inline constexpr std::uint32_t kHighestVersion = 1;
+inline constexpr std::size_t kFeatures = 32;
+inline constexpr std::size_t kFeatureBytes = 64;
+inline constexpr std::size_t kLibraryBytes = 128;  // the peer's self-description in Hello
+
+// --- what an export is made of ------------------------------------------------------------------
+inline constexpr std::size_t kNameBytes = 255;
+inline constexpr std::size_t kMetadataBytes = 4096;
+inline constexpr std::size_t kOpaqueBytes = 64;  // of one chunk, for handle kinds without descriptor
+inline constexpr std::size_t kAclEntries = 64;
+inline constexpr std::size_t kDeviceUuidBytes = 64;
+inline constexpr std::size_t kDevicePciBytes = 32;
+inline constexpr std::uint64_t kExportChunks = 1u << 20;   // 2 TiB in 2 MiB chunks
+inline constexpr std::uint64_t kExportBytes = 1ull << 50;  // keeps every sum far from 2^64
+inline constexpr std::uint64_t kPingBytes = 1024;
+
+// --- one session --------------------------------------------------------------------------------
+inline constexpr std::uint32_t kSessionLeases = 131'072;  // validity slots of one session, 4 B each
+inline constexpr std::size_t kSessionWaits = 1024;        // requests parked on a name
+inline constexpr std::size_t kSessionStagings = 4;        // exports half sent
+inline constexpr std::size_t kRememberedAnswers = 16;     // mutating requests answered again
+inline constexpr std::size_t kOutboxBytes = 256 * 1024;
+inline constexpr std::size_t kOutboxFds = 2 * kFrameFds;
+inline constexpr std::uint64_t kHelloNs = 5'000'000'000;        // from accept to a valid Hello
+inline constexpr std::uint64_t kSlowReaderNs = 10'000'000'000;  // outbox not drained for so long
+inline constexpr int kRequestsPerWakeup = 16;  // of one session before the others have their turn
+
+// --- the daemon ---------------------------------------------------------------------------------
+inline constexpr std::size_t kSessions = 16'384;
+inline constexpr std::size_t kSessionsPerUid = 4'096;  // of 16,384: one uid cannot lock the rest out
+inline constexpr std::size_t kListEntries = 128;       // of one page of list, who or show
+inline constexpr std::size_t kEndedExports = 65'536;   // remembered for GONE and STALE
+inline constexpr std::uint64_t kEndedExportNs = 600'000'000'000;  // 10 minutes
+// Descriptors kept free so that replies, accepts and one full incoming frame never meet EMFILE.
+inline constexpr std::uint64_t kFdReserve = kFrameFds + 16;
+inline constexpr std::uint64_t kFdReserveSmallLimit = 1076;  // below it a quarter of the limit
+inline constexpr std::uint64_t fd_reserve(std::uint64_t limit) {
+  return limit < kFdReserveSmallLimit ? limit / 4 : kFdReserve;
+}
+// Descriptors that were refused and whose close may block: how many wait, how many threads try.
+inline constexpr std::size_t kQuarantineThreads = 8;
+inline constexpr std::size_t kQuarantinePerUid = 64;
+
+}  // namespace hb::limits
