@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+#include "connection.h"
+
+namespace hb::cli {
+
+// A verb puts its options on `app` and leaves in `run` what to do when it is the one chosen. run() writes
+// nothing itself: it returns what belongs on stdout.
+struct Cli {
+  CLI::App& app;
+  const Options& options;
+  std::function<std::string()> run;
+};
+
+void add_ls(Cli& cli);
+void add_show(Cli& cli);
+void add_who(Cli& cli);
+void add_ping(Cli& cli);
+void add_version(Cli& cli);
+void add_completion(Cli& cli);
+
+}  // namespace hb::cli

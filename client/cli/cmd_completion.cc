@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include "cmd.h"
+
+namespace hb::cli {
+namespace {
+
+// Names are other people's text: compgen -W would expand them, so they are matched by hand and quoted.
+constexpr const char* kBash = R"sh(# bash completion for hipbrokerctl: source <(hipbrokerctl completion bash)
+_hipbrokerctl() {
+  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} verb= i
+  local verbs='ls show who ping version completion'
+  local global='--socket --timeout --admin --no-admin --json --no-header --help --version'
+  COMPREPLY=()
+  case $previous in
+    --socket) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    --timeout|--owner|--id|--wait) return ;;
+  esac
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case ${COMP_WORDS[i]} in ls|show|who|ping|version|completion) verb=${COMP_WORDS[i]}; break ;; esac
+  done
+  local words=$global
+  case $verb in
+    '') words="$verbs $global" ;;
+    ls) words="$global --names" ;;
+    show) words="$global --owner --id --all-chunks" ;;
+    who) words="$global --owner --id" ;;
+    ping) words="$global --wait" ;;
+    completion) words='bash zsh fish' ;;
+  esac
+  if [[ $word != -* && $verb =~ ^(ls|show|who)$ ]]; then
+    local name
+    while IFS= read -r name; do
+      if [[ $name == "$word"* ]]; then COMPREPLY+=("$(printf %q "$name")"); fi
+    done < <(hipbrokerctl --timeout 1 ls --names 2>/dev/null)
+    return
+  fi
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+}
+complete -F _hipbrokerctl hipbrokerctl
+)sh";
+
+constexpr const char* kZsh = R"sh(#compdef hipbrokerctl
+# zsh completion for hipbrokerctl: source <(hipbrokerctl completion zsh)
+_hipbrokerctl_names() {
+  local -a names
+  names=("${(@f)$(hipbrokerctl --timeout 1 ls --names 2>/dev/null)}")
+  compadd -a names
+}
+_hipbrokerctl() {
+  local -a global target
+  global=('--socket[socket of the daemon]:path:_files' '--timeout[seconds for the whole verb]:seconds:'
+    '(--no-admin)--admin[demand the admin socket]' '(--admin)--no-admin[stay on the ordinary socket]'
+    '--json[print JSON]' '--no-header[no titles above tables]' '--help[help]' '--version[version]')
+  target=('--owner[uid that owns the name]:uid:' '--id[id of the export]:id:' '1:name:_hipbrokerctl_names')
+  if (( CURRENT == 2 )); then
+    local -a verbs
+    verbs=('ls:list exports' 'show:everything about one export' 'who:who holds an export'
+      'ping:ask whether the daemon answers' 'version:versions' 'completion:script for a shell')
+    _describe verb verbs
+    return
+  fi
+  local verb=$words[2]
+  shift words
+  (( CURRENT-- ))
+  case $verb in
+    ls) _arguments $global '(-1 --names)'{-1,--names}'[names alone]' '1:prefix:_hipbrokerctl_names' ;;
+    show) _arguments $global $target '--all-chunks[every chunk]' ;;
+    who) _arguments $global $target ;;
+    ping) _arguments $global '--wait[seconds to wait for a daemon]:seconds:' ;;
+    completion) _arguments '1:shell:(bash zsh fish)' ;;
+    *) _arguments $global ;;
+  esac
+}
+compdef _hipbrokerctl hipbrokerctl
+)sh";
+
+constexpr const char* kFish = R"sh(# fish completion for hipbrokerctl: hipbrokerctl completion fish | source
+set -l verbs ls show who ping version completion
+complete -c hipbrokerctl -f
+complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a ls -d 'List exports'
+complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a show -d 'Everything about one export'
+complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a who -d 'Who holds an export'
+complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a ping -d 'Ask whether the daemon answers'
+complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a version -d 'Versions'
+complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a completion -d 'Script for a shell'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from ls show who' -a '(hipbrokerctl --timeout 1 ls --names 2>/dev/null)'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from ls' -s 1 -l names -d 'Names alone'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from show who' -l owner -x -d 'Uid that owns the name'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from show who' -l id -x -d 'Id of the export'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from show' -l all-chunks -d 'Every chunk'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from ping' -l wait -x -d 'Seconds to wait for a daemon'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
+complete -c hipbrokerctl -l socket -r -F -d 'Socket of the daemon'
+complete -c hipbrokerctl -l timeout -x -d 'Seconds for the whole verb'
+complete -c hipbrokerctl -l admin -d 'Demand the admin socket'
+complete -c hipbrokerctl -l no-admin -d 'Stay on the ordinary socket'
+complete -c hipbrokerctl -l json -d 'Print JSON'
+complete -c hipbrokerctl -l no-header -d 'No titles above tables'
+)sh";
+
+}  // namespace
+
+void add_completion(Cli& cli) {
+  auto shell = std::make_shared<std::string>();
+  CLI::App* verb = cli.app.add_subcommand("completion", "Print a completion script for bash, zsh or fish");
+  verb->fallthrough();
+  verb->add_option("SHELL", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  verb->callback([&cli, shell] {
+    cli.run = [shell]() -> std::string { return *shell == "bash" ? kBash : *shell == "zsh" ? kZsh : kFish; };
+  });
+}
+
+}  // namespace hb::cli

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "connection.h"
+
+namespace hb::cli {
+
+// The library's results with their owners.
+template <class T, void (*Free)(T*)>
+struct Freed {
+  void operator()(T* value) const { Free(value); }
+};
+template <class T, void (*Free)(T*)>
+using Owned = std::unique_ptr<T, Freed<T, Free>>;
+
+struct Exports {
+  Owned<hb_list, hb_list_free> list;
+  std::vector<const hb_listed*> entries;
+};
+[[nodiscard]] Exports fetch_exports(const Connection& connection,
+                                    const std::string& prefix);  // throws Failure
+
+}  // namespace hb::cli

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// hipbrokerctl: looks at what processes share through hipbrokerd. Speaks the public C API only.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "cmd.h"
+#include "exit_codes.h"
+#include "text.h"
+
+namespace {
+
+using namespace hb::cli;
+
+int fail(const std::string& where, const std::string& message, int code) {
+  fmt::print(stderr, "hipbrokerctl: {}{}{}\n", where, where.empty() ? "" : ": ", one_line(message));
+  return code;
+}
+
+// Output that was not written is a failure: `ls --json > full-disk` must not look like an empty list.
+int write_out(const std::string& verb, const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return kOk;
+  return fail(verb, fmt::format("writing to stdout: {}", std::strerror(errno)), kLocal);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Looks at memory that processes share through hipbrokerd.", "hipbrokerctl");
+  app.set_version_flag("--version", std::string("hipbrokerctl ") + HIPBROKER_VERSION);
+  app.require_subcommand(1);
+  app.add_option("--socket", options.socket,
+                 "The daemon's socket; else $HIPBROKER_SOCKET, /run/hipbroker, $XDG_RUNTIME_DIR/hipbroker")
+      ->type_name("PATH");
+  app.add_option("--timeout", options.timeout_s, "Seconds the whole verb may take")
+      ->type_name("SECONDS")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  bool admin = false;
+  bool no_admin = false;
+  app.add_flag("--admin", admin, "Demand the admin socket; without it, used where it can be opened");
+  app.add_flag("--no-admin", no_admin, "Stay on the ordinary socket");
+  app.add_flag("--json", options.json, "Print JSON with stable keys");
+  bool no_header = false;
+  app.add_flag("--no-header", no_header, "No titles above tables");
+  app.footer(
+      "Exit status: 0 done, 1 refused by the daemon, 3 still held, 64 wrong command line, 69 no daemon,\n"
+      "71 something failed on this side.");
+
+  Cli cli{app, options, {}};
+  add_ls(cli);
+  add_show(cli);
+  add_who(cli);
+  add_ping(cli);
+  add_version(cli);
+  add_completion(cli);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error) == 0 ? kOk : kLocal;  // --help, --version
+    std::string message = error.what();
+    if (argc < 2) message = "say what to do: ls, show, who, ping, version or completion";
+    return fail("", message + "; see hipbrokerctl --help", kUsage);
+  }
+  options.header = !no_header;
+  const std::string verb = app.get_subcommands().front()->get_name();
+  if (admin && no_admin) return fail(verb, "--admin and --no-admin exclude each other", kUsage);
+  options.view = admin ? View::kAdmin : no_admin ? View::kOwn : View::kWidest;
+
+  // Exceptions stop here: a Failure is a verb that ended early, anything else a defect or no memory.
+  try {
+    return write_out(verb, cli.run());
+  } catch (const Failure& failure) {
+    return fail(verb, failure.what(), failure.exit_code());
+  } catch (const std::exception& error) {
+    return fail(verb, error.what(), kLocal);
+  }
+}
