@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// The words by which a session sees, without a call, whether a cached import is still current: a sealed memfd
+// that the daemon writes and the session can only map for reading.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "wire/expected.h"
+#include "wire/sys_error.h"
+#include "wire/unique_fd.h"
+
+namespace hb::os {
+
+class ValidityPage {
+ public:
+  // With a word for each lease a session can have. `descriptor` is for the session: close it once it is sent.
+  struct Made;
+  [[nodiscard]] static tl::expected<Made, SysError> make();
+
+  ValidityPage() = default;
+  ValidityPage(ValidityPage&& other) noexcept;
+  ValidityPage& operator=(ValidityPage&& other) noexcept;
+  ValidityPage(const ValidityPage&) = delete;
+  ValidityPage& operator=(const ValidityPage&) = delete;
+  ~ValidityPage();
+
+  [[nodiscard]] explicit operator bool() const { return words_ != nullptr; }
+  // Release order: who reads the new word with acquire order sees all that happened before.
+  void store(std::uint32_t slot, std::uint32_t value);
+  [[nodiscard]] std::uint32_t load(std::uint32_t slot) const;
+  // Every word 0: nothing that a session cached under this page counts any more.
+  void clear(std::uint32_t slots);
+
+ private:
+  std::uint32_t* words_ = nullptr;
+};
+
+struct ValidityPage::Made {
+  ValidityPage page;
+  UniqueFd descriptor;
+};
+
+}  // namespace hb::os
