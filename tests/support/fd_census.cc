@@ -29,15 +29,19 @@ std::vector<std::string> open_fds(int pid) {
 
 std::size_t count_fds(int pid) { return open_fds(pid).size(); }
 
+std::string fd_difference(const std::vector<std::string>& before, const std::vector<std::string>& after) {
+  std::string difference;
+  for (const std::string& fd : after)
+    if (!std::binary_search(before.begin(), before.end(), fd)) difference += "\n  left open: " + fd;
+  for (const std::string& fd : before)
+    if (!std::binary_search(after.begin(), after.end(), fd)) difference += "\n  gone: " + fd;
+  return difference;
+}
+
 void FdCensus::OnTestStart(const testing::TestInfo&) { before_ = open_fds(); }
 
 void FdCensus::OnTestEnd(const testing::TestInfo& info) {
-  const std::vector<std::string> after = open_fds();
-  std::string difference;
-  for (const std::string& fd : after)
-    if (!std::binary_search(before_.begin(), before_.end(), fd)) difference += "\n  left open: " + fd;
-  for (const std::string& fd : before_)
-    if (!std::binary_search(after.begin(), after.end(), fd)) difference += "\n  gone: " + fd;
+  const std::string difference = fd_difference(before_, open_fds());
   if (!difference.empty())
     ADD_FAILURE() << "descriptor census of " << info.test_suite_name() << "." << info.name() << ":"
                   << difference;

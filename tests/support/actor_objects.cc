@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// Verbs about memory and exports.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <sstream>
+#include <stdexcept>
+
+#include "support/actor_verbs.h"
+#include "support/memfd.h"
+
+namespace hb::test {
+
+std::uint64_t fill_word(std::uint64_t seed, std::uint64_t offset) {
+  std::uint64_t x = seed * 0x9e3779b97f4a7c15u + offset;
+  x ^= x >> 29;
+  x *= 0xbf58476d1ce4e5b9u;
+  return x ^ (x >> 32);
+}
+
+namespace {
+
+// alloc mem= bytes= [chunk=] [sealed=1]
+Message alloc(ActorState& state, const Message& m) {
+  hb_memory_options options = HB_MEMORY_OPTIONS_INIT;
+  options.bytes = number_of(m, "bytes");
+  options.chunk_bytes = number_of(m, "chunk");
+  options.sealed = static_cast<int>(number_of(m, "sealed"));
+  hb_error error = HB_ERROR_INIT;
+  hb_memory* memory = nullptr;
+  const hb_status status = hb_memory_alloc(state.client(m), &options, &memory, &error);
+  Message out = outcome(status, error);
+  if (status != HB_OK) return out;
+  state.memories[text_of(m, "mem", "m")] = memory;
+  out.emplace("bytes", hb_memory_bytes(memory));
+  out.emplace("chunks", hb_memory_chunks(memory));
+  out.emplace("ptr", reinterpret_cast<std::uintptr_t>(hb_memory_ptr(memory)));
+  return out;
+}
+
+Message free_memory(ActorState& state, const Message& m) {
+  hb_memory_free(named(state.memories, m, "mem", "m"));
+  state.memories.erase(text_of(m, "mem", "m"));
+  return {{"status", HB_OK}};
+}
+
+// Where a verb reads or writes: mem= or import=, from offset= on.
+struct Bytes {
+  unsigned char* at;
+  std::uint64_t size;
+};
+Bytes bytes_of(ActorState& state, const Message& m) {
+  const std::uint64_t offset = number_of(m, "offset");
+  if (has(m, "import")) {
+    hb_import_info info = HB_IMPORT_INFO_INIT;
+    hb_import_get_info(named(state.imports, m, "import", "i"), &info);
+    return {static_cast<unsigned char*>(info.ptr) + offset, info.bytes - offset};
+  }
+  hb_memory* memory = named(state.memories, m, "mem", "m");
+  return {static_cast<unsigned char*>(hb_memory_ptr(memory)) + offset, hb_memory_bytes(memory) - offset};
+}
+
+// fill|check mem=|import= seed= [at=]: every byte of it. `at`: where in the filled object the first byte
+// lies.
+Message fill(ActorState& state, const Message& m) {
+  const Bytes bytes = bytes_of(state, m);
+  for (std::uint64_t i = 0; i + 8 <= bytes.size; i += 8) {
+    const std::uint64_t word = fill_word(number_of(m, "seed"), number_of(m, "at") + i);
+    std::memcpy(bytes.at + i, &word, sizeof word);
+  }
+  return {{"status", HB_OK}};
+}
+
+Message check(ActorState& state, const Message& m) {
+  const Bytes bytes = bytes_of(state, m);
+  const std::uint64_t seed = number_of(m, "seed");
+  const std::uint64_t at = number_of(m, "at");
+  for (std::uint64_t i = 0; i + 8 <= bytes.size; i += 8) {
+    const std::uint64_t word = fill_word(seed, at + i);
+    if (std::memcmp(bytes.at + i, &word, sizeof word) != 0)
+      return {{"status", 1}, {"message", "wrong at byte " + std::to_string(i)}};
+  }
+  return {{"status", HB_OK}, {"bytes", bytes.size}};
+}
+
+Message poke(ActorState& state, const Message& m) {
+  *bytes_of(state, m).at = static_cast<unsigned char>(number_of(m, "value"));
+  return {{"status", HB_OK}};
+}
+
+Message peek(ActorState& state, const Message& m) {
+  const Bytes bytes = bytes_of(state, m);
+  const std::uint64_t count = number_of(m, "count", 1);
+  if (count > bytes.size) throw std::runtime_error("peek past the end");
+  return {{"status", HB_OK},
+          {"hex", to_hex(std::string(reinterpret_cast<char*>(bytes.at), static_cast<std::size_t>(count)))},
+          {"value", static_cast<unsigned>(*bytes.at)}};
+}
+
+// memfds fds= count= bytes= [first=] [seals=]: objects numbered first, first + 1, ...
+Message memfds(ActorState& state, const Message& m) {
+  std::vector<UniqueFd>& list = state.fds[text_of(m, "fds", "f")];
+  list.clear();
+  const std::uint64_t count = number_of(m, "count", 1);
+  for (std::uint64_t i = 0; i < count; ++i)
+    list.push_back(sealed_memfd(number_of(m, "bytes", kPage), number_of(m, "first") + i,
+                                static_cast<int>(number_of(m, "seals", kDaemonSeals))));
+  return {{"status", HB_OK}};
+}
+
+// put fds= index= offset= bytes= number=: a pattern somewhere inside
+Message put(ActorState& state, const Message& m) {
+  const auto& list = named(state.fds, m, "fds", "f");
+  put_pattern(list.at(number_of(m, "index")).get(), number_of(m, "offset"), number_of(m, "bytes", kPage),
+              number_of(m, "number"));
+  return {{"status", HB_OK}};
+}
+
+// more fds= from= index= as=dup|ro: a duplicate or a read-only reopening of one, appended to `fds`
+Message more(ActorState& state, const Message& m) {
+  const int source = named(state.fds, m, "from", "f").at(number_of(m, "index")).get();
+  UniqueFd made =
+      text_of(m, "as") == "ro" ? reopen(source, O_RDONLY) : UniqueFd(::fcntl(source, F_DUPFD_CLOEXEC, 3));
+  state.fds[text_of(m, "fds", "f")].push_back(std::move(made));
+  return {{"status", HB_OK}};
+}
+
+Message chmod_fd(ActorState& state, const Message& m) {
+  const int fd = has(m, "handles")
+                     ? hb_handles_fd(named(state.handles, m, "handles", "h"), number_of(m, "index"))
+                     : named(state.fds, m, "fds", "f").at(number_of(m, "index")).get();
+  const int result = ::fchmod(fd, static_cast<mode_t>(number_of(m, "mode")));
+  return {{"status", HB_OK}, {"errno", result == 0 ? 0 : errno}};
+}
+
+Message drop_fds(ActorState& state, const Message& m) {
+  state.fds.erase(text_of(m, "fds", "f"));
+  return {{"status", HB_OK}};
+}
+
+std::vector<hb_acl_entry> acl_of(const Message& m) {
+  std::vector<hb_acl_entry> out;
+  std::istringstream in(text_of(m, "acl"));  // "u:1002:1 g:50:3"
+  std::string word;
+  while (in >> word) {
+    hb_acl_entry entry{};
+    char kind = 0;
+    if (std::sscanf(word.c_str(), "%c:%u:%u", &kind, &entry.id, &entry.access) != 3)
+      throw std::runtime_error("bad acl " + word);
+    entry.kind = kind == 'g' ? HB_ACL_GID : HB_ACL_UID;
+    out.push_back(entry);
+  }
+  return out;
+}
+
+// What the export is made of, unless it is memory of the library:
+//   fds= [bytes=]                     each descriptor one chunk
+//   fds= index= count= bytes= [from=]  `count` chunks of `bytes` of one descriptor, side by side
+//   handles= bytes=                    acquired descriptors
+std::vector<hb_chunk> chunks_of(ActorState& state, const Message& m) {
+  std::vector<hb_chunk> out;
+  const std::uint64_t bytes = number_of(m, "bytes", kPage);
+  if (has(m, "handles")) {
+    const hb_handles* handles = named(state.handles, m, "handles", "h");
+    for (std::size_t i = 0; i < hb_handles_fd_count(handles); ++i)
+      out.push_back({hb_handles_fd(handles, i), 0, bytes});
+  } else if (has(m, "index")) {
+    const int fd = named(state.fds, m, "fds", "f").at(number_of(m, "index")).get();
+    for (std::uint64_t i = 0; i < number_of(m, "count", 1); ++i)
+      out.push_back({fd, number_of(m, "from") + i * bytes, bytes});
+  } else if (has(m, "fds")) {
+    for (const UniqueFd& fd : named(state.fds, m, "fds", "f")) out.push_back({fd.get(), 0, bytes});
+  }
+  return out;
+}
+
+// export [export=] [name=] [meta=] [acl=] [max_access=] and mem= [offset=] [bytes=], or chunks as above
+Message create_export(ActorState& state, const Message& m) {
+  hb_export_options options = HB_EXPORT_OPTIONS_INIT;
+  const std::string name = text_of(m, "name");
+  const std::string meta = text_of(m, "meta");
+  const std::vector<hb_acl_entry> acl = acl_of(m);
+  const std::vector<hb_chunk> chunks = chunks_of(state, m);
+  if (has(m, "name")) options.name = name.c_str();
+  options.metadata = meta.empty() ? nullptr : meta.data();
+  options.metadata_bytes = meta.size();
+  options.acl = acl.empty() ? nullptr : acl.data();
+  options.acl_count = acl.size();
+  options.max_access = static_cast<std::uint32_t>(number_of(m, "max_access"));
+  options.deadline_ns = deadline_of(m);
+  if (has(m, "mem")) {
+    const Bytes bytes = bytes_of(state, m);
+    options.ptr = bytes.at;
+    options.bytes = number_of(m, "bytes", bytes.size);
+  } else {
+    options.chunks = chunks.data();
+    options.chunk_count = chunks.size();
+  }
+  hb_error error = HB_ERROR_INIT;
+  hb_export* made = nullptr;
+  const hb_status status = hb_export_create(state.client(m), &options, &made, &error);
+  Message out = outcome(status, error);
+  if (status != HB_OK) return out;
+  state.exports[text_of(m, "export", "e")] = made;
+  hb_export_info info = HB_EXPORT_INFO_INIT;
+  hb_export_get_info(made, &info);
+  out.emplace("export_id", info.export_id);
+  out.emplace("generation", info.generation);
+  out.emplace("layout", info.layout_version);
+  out.emplace("bytes", info.bytes);
+  out.emplace("key", key_text(info.key));
+  return out;
+}
+
+// subkey export=|import= offset= bytes=
+Message subkey(ActorState& state, const Message& m) {
+  hb_error error = HB_ERROR_INIT;
+  hb_key key{};
+  const std::uint64_t offset = number_of(m, "offset");
+  const std::uint64_t bytes = number_of(m, "bytes");
+  const hb_status status =
+      has(m, "import")
+          ? hb_import_subkey(named(state.imports, m, "import", "i"), offset, bytes, &key, &error)
+          : hb_export_subkey(named(state.exports, m, "export", "e"), offset, bytes, &key, &error);
+  Message out = outcome(status, error);
+  if (status == HB_OK) out.emplace("key", key_text(key));
+  return out;
+}
+
+// withdraw export= | id= | mem= offset= bytes= | all=1
+Message withdraw(ActorState& state, const Message& m) {
+  hb_error error = HB_ERROR_INIT;
+  hb_withdrawn ended = HB_WITHDRAWN_INIT;
+  const std::uint64_t deadline = deadline_of(m);
+  hb_status status;
+  if (has(m, "all"))
+    status = hb_withdraw_all(state.client(m), deadline, &ended, &error);
+  else if (has(m, "id"))
+    status = hb_withdraw_id(state.client(m), number_of(m, "id"), deadline, &ended, &error);
+  else if (has(m, "mem"))
+    status = hb_withdraw_range(state.client(m), bytes_of(state, m).at, number_of(m, "bytes"), deadline,
+                               &ended, &error);
+  else
+    status = hb_export_withdraw(named(state.exports, m, "export", "e"), deadline, &ended, &error);
+  Message out = outcome(status, error);
+  out.emplace("exports", ended.exports);
+  out.emplace("holders", ended.holders);
+  return out;
+}
+
+Message destroy(ActorState& state, const Message& m) {
+  hb_export_destroy(named(state.exports, m, "export", "e"));
+  state.exports.erase(text_of(m, "export", "e"));
+  return {{"status", HB_OK}};
+}
+
+}  // namespace
+
+void add_memory_verbs(VerbTable& table) {
+  table["alloc"] = alloc;
+  table["free"] = free_memory;
+  table["fill"] = fill;
+  table["check"] = check;
+  table["poke"] = poke;
+  table["peek"] = peek;
+  table["memfds"] = memfds;
+  table["put"] = put;
+  table["more"] = more;
+  table["chmod"] = chmod_fd;
+  table["drop_fds"] = drop_fds;
+}
+
+void add_export_verbs(VerbTable& table) {
+  table["export"] = create_export;
+  table["subkey"] = subkey;
+  table["withdraw"] = withdraw;
+  table["destroy"] = destroy;
+}
+
+}  // namespace hb::test

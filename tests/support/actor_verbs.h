@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// The other side of support/actor.h: what lives in the actor's process. Private to actor*.cc and to roles
+// that bring verbs of their own.
+#pragma once
+
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "hipbroker/hipbroker.h"
+#include "support/channel.h"
+#include "support/role.h"
+#include "wire/unique_fd.h"
+
+namespace hb::test {
+
+struct ActorState {
+  std::map<std::string, hb_client*> clients;
+  std::map<std::string, hb_memory*> memories;
+  std::map<std::string, hb_export*> exports;
+  std::map<std::string, hb_import*> imports;
+  std::map<std::string, hb_handles*> handles;
+  std::map<std::string, std::vector<UniqueFd>> fds;
+  bool leaving = false;
+
+  ActorState() = default;
+  ActorState(const ActorState&) = delete;
+  ActorState& operator=(const ActorState&) = delete;
+  ~ActorState();
+
+  // The one named by `client`, by default "c"; throws when there is none.
+  hb_client* client(const Message& m);
+};
+
+using Verb = Message (*)(ActorState& state, const Message& m);
+using VerbTable = std::map<std::string, Verb>;
+void add_client_verbs(VerbTable& table);
+void add_memory_verbs(VerbTable& table);
+void add_export_verbs(VerbTable& table);
+void add_import_verbs(VerbTable& table);
+void add_handle_verbs(VerbTable& table);
+void add_looking_verbs(VerbTable& table);
+void add_process_verbs(VerbTable& table);
+
+int actor_main(const std::vector<std::string>& args);
+
+// The answer for a status with its error.
+[[nodiscard]] Message outcome(hb_status status, const hb_error& error);
+// The deadline: `timeout_ms` from now; without it, none.
+[[nodiscard]] std::uint64_t deadline_of(const Message& m);
+// Finds an object by its name in one of the state's tables; throws, naming it, when it is not there.
+template <class Map>
+typename Map::mapped_type& named(Map& table, const Message& m, const std::string& argument,
+                                 const std::string& fallback) {
+  const std::string name = text_of(m, argument, fallback);
+  const auto found = table.find(name);
+  if (found == table.end()) throw std::runtime_error("no " + argument + " \"" + name + "\" here");
+  return found->second;
+}
+// The text form of a key.
+[[nodiscard]] std::string key_text(const hb_key& key);
+[[nodiscard]] hb_import_options import_options(const Message& m, hb_key* key_storage,
+                                               std::string* name_storage);
+void describe_import(const hb_import_info& info, Message& out);
+// Eight bytes at `offset` of what seed `seed` fills memory with.
+[[nodiscard]] std::uint64_t fill_word(std::uint64_t seed, std::uint64_t offset);
+
+}  // namespace hb::test

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include "support/daemon_process.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <stdexcept>
+
+#include "support/fd_census.h"
+#include "support/raw_peer.h"
+
+namespace hb::test {
+
+std::string daemon_program() { return HB_TEST_DAEMON; }
+
+DaemonProcess::DaemonProcess(DaemonOptions options) : options_(std::move(options)) {
+  run_dir_ = dir_ / "run";
+  socket_ = run_dir_ + "/broker.sock";
+  admin_socket_ = run_dir_ + "/admin/admin.sock";
+  log_path_ = dir_ / "daemon.log";
+  std::filesystem::create_directory(run_dir_);
+  if (options_.process.uid) {
+    const auto uid = *options_.process.uid;
+    if (::chown(run_dir_.c_str(), uid, options_.process.gid.value_or(uid)) != 0)
+      throw std::runtime_error("chown of " + run_dir_);
+  }
+  write_file(dir_ / "hipbrokerd.toml", options_.config);
+  start();
+}
+
+std::vector<std::string> DaemonProcess::command_line() const {
+  std::vector<std::string> line{daemon_program(), "--config", dir_ / "hipbrokerd.toml", "--socket", socket_};
+  line.insert(line.end(), options_.args.begin(), options_.args.end());
+  return line;
+}
+
+void DaemonProcess::start() {
+  const UniqueFd out(::open(log_path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  const UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!out || !null) throw std::runtime_error("cannot open " + log_path_);
+  process_ = Process(command_line(), options_.process, {{null.get(), 0}, {out.get(), 1}, {out.get(), 2}});
+  const bool ready = poll_until([&] {
+    if (process_state(process_.pid()) == 'Z') return true;
+    return RawPeer::try_hello(socket_);
+  });
+  if (!ready || process_state(process_.pid()) == 'Z') {
+    const auto status = process_.wait(0);
+    throw std::runtime_error("hipbrokerd is not ready (" +
+                             (status ? describe_exit(*status) : std::string("still running")) + "):\n" +
+                             log());
+  }
+}
+
+DaemonProcess::~DaemonProcess() {
+  if (!process_.running()) return;
+  process_.signal(SIGCONT);
+  process_.signal(SIGTERM);
+  const auto status = process_.wait();
+  if (!status)
+    ADD_FAILURE() << "hipbrokerd does not end after SIGTERM:\n" << log();
+  else if (!WIFEXITED(*status) || WEXITSTATUS(*status) != 0)
+    ADD_FAILURE() << "hipbrokerd " << describe_exit(*status) << ":\n" << log();
+  else if (testing::Test::HasFailure())
+    std::fprintf(stderr, "log of hipbrokerd:\n%s\n", log().c_str());
+}
+
+std::vector<std::string> DaemonProcess::fds() const {
+  std::vector<std::string> out;
+  for (const std::string& fd : open_fds(pid())) {
+    std::string what = fd.substr(fd.find(" -> ") + 4);
+    // A socket's number says nothing: what counts is how many there are.
+    if (what.rfind("socket:", 0) == 0) what = "socket";
+    out.push_back(std::move(what));
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+void DaemonProcess::kill9() { process_.kill_and_reap(); }
+
+DaemonRefusal run_daemon_to_exit(const std::vector<std::string>& args, const ProcessOptions& options) {
+  const TempDir dir;
+  std::vector<std::string> line{daemon_program()};
+  line.insert(line.end(), args.begin(), args.end());
+  const UniqueFd log(::open((dir / "out").c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  Process process(line, options, {{log.get(), 1}, {log.get(), 2}});
+  const auto status = process.wait();
+  return {status && WIFEXITED(*status) ? WEXITSTATUS(*status) : -1, read_file(dir / "out")};
+}
+
+}  // namespace hb::test

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// The real hipbrokerd on a private directory.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "support/process.h"
+#include "support/temp_dir.h"
+
+namespace hb::test {
+
+struct DaemonOptions {
+  std::string config;             // TOML besides the socket's path
+  std::vector<std::string> args;  // more of the command line
+  ProcessOptions process;
+};
+
+class DaemonProcess {
+ public:
+  // Starts it and waits until it answers a connection. Throws with its log when it does not.
+  explicit DaemonProcess(DaemonOptions options = {});
+  ~DaemonProcess();  // SIGTERM; a daemon that does not end, or ends badly, fails the test
+
+  [[nodiscard]] pid_t pid() const { return process_.pid(); }
+  [[nodiscard]] const std::string& socket() const { return socket_; }
+  [[nodiscard]] const std::string& admin_socket() const { return admin_socket_; }
+  [[nodiscard]] const std::string& run_dir() const { return run_dir_; }
+  [[nodiscard]] const TempDir& dir() const { return dir_; }
+  [[nodiscard]] std::string log() const { return read_file(log_path_); }
+  [[nodiscard]] Process& process() { return process_; }
+
+  [[nodiscard]] std::uint64_t resident() const { return resident_bytes(pid()); }
+  // Its open descriptors, without numbers, sorted: two of these are compared by what is open, not where.
+  [[nodiscard]] std::vector<std::string> fds() const;
+  [[nodiscard]] std::size_t fd_count() const { return fds().size(); }
+
+  void kill9();
+  void start();     // again, on the same path
+  void restart() {  // as after a crash
+    kill9();
+    start();
+  }
+  // The command line it is started with.
+  [[nodiscard]] std::vector<std::string> command_line() const;
+
+ private:
+  TempDir dir_;
+  DaemonOptions options_;
+  std::string run_dir_, socket_, admin_socket_, log_path_;
+  Process process_;
+};
+
+// A daemon that is expected to refuse to start: its exit status and everything it said.
+struct DaemonRefusal {
+  int exit_code = -1;  // -1: it did not exit, or by a signal
+  std::string output;
+};
+[[nodiscard]] DaemonRefusal run_daemon_to_exit(const std::vector<std::string>& args,
+                                               const ProcessOptions& options = {});
+[[nodiscard]] std::string daemon_program();
+
+}  // namespace hb::test

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include "support/fixture.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "support/fd_census.h"
+
+namespace hb::test {
+namespace {
+
+bool is_pidfd(const std::string& fd) {
+  return fd.find("anon_inode:[pidfd]") != std::string::npos || fd.rfind("pidfd:", 0) == 0;
+}
+
+std::vector<std::string> minus(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  std::vector<std::string> out;
+  std::set_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out));
+  return out;
+}
+
+}  // namespace
+
+void DaemonTest::SetUp() {
+  daemon_ = std::make_unique<DaemonProcess>(options_);
+  take_baseline();
+}
+
+void DaemonTest::take_baseline() {
+  std::vector<std::string> with_session;
+  {
+    const RawPeer probe = peer();
+    // The connection that found the daemon ready may still be on its way out: wait for the probe's to be the
+    // only process handle left.
+    ASSERT_TRUE(poll_until([&] {
+      with_session = daemon().fds();
+      return std::count_if(with_session.begin(), with_session.end(), is_pidfd) <= 1;
+    }));
+  }
+  ASSERT_TRUE(poll_until([&] {
+    baseline_ = daemon().fds();
+    return std::none_of(baseline_.begin(), baseline_.end(), is_pidfd) &&
+           baseline_.size() < with_session.size();
+  })) << "the daemon keeps a closed connection";
+  one_session_ = minus(with_session, baseline_);
+}
+
+RawPeer DaemonTest::peer() {
+  RawPeer peer(daemon().socket());
+  const auto answer = peer.hello();
+  EXPECT_EQ(answer.status, HB_OK) << answer.error.message();
+  return peer;
+}
+
+RawPeer DaemonTest::admin_peer() {
+  RawPeer peer(daemon().admin_socket());
+  const auto answer = peer.hello();
+  EXPECT_EQ(answer.status, HB_OK) << answer.error.message();
+  EXPECT_TRUE(answer.reply.admin());
+  return peer;
+}
+
+std::string DaemonTest::difference(std::size_t sessions) const {
+  std::vector<std::string> want = baseline_;
+  for (std::size_t i = 0; i < sessions; ++i)
+    want.insert(want.end(), one_session_.begin(), one_session_.end());
+  std::sort(want.begin(), want.end());
+  const std::vector<std::string> have = daemon_->fds();
+  return fd_difference(want, have) +
+         (have.size() == want.size()
+              ? ""
+              : "\n  " + std::to_string(have.size()) + " open, should be " + std::to_string(want.size()));
+}
+
+void DaemonTest::expect_baseline(const std::string& what, std::size_t sessions) {
+  if (daemon().pid() <= 0) return;  // the test left it dead on purpose
+  EXPECT_TRUE(poll_until([&] { return difference(sessions).empty(); }))
+      << "descriptors of the daemon " << what << ":" << difference(sessions);
+}
+
+pb::StatusReply DaemonTest::counters_when_alone() {
+  RawPeer admin = admin_peer();
+  pb::StatusReply reply;
+  EXPECT_TRUE(poll_until([&] {
+    reply = admin.status().reply;
+    return reply.sessions() == 1;
+  })) << reply.sessions()
+      << " sessions are left";
+  return reply;
+}
+
+void DaemonTest::TearDown() {
+  if (daemon_ == nullptr) return;
+  expect_baseline("at the end of the test");
+  daemon_.reset();
+}
+
+}  // namespace hb::test

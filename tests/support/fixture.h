@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support/daemon_process.h"
+#include "support/raw_peer.h"
+
+namespace hb::test {
+
+// A test with a daemon of its own and the descriptor census of that daemon: when the test is over (its
+// sessions closed, its children gone), the daemon must hold what it held before, nothing more.
+class DaemonTest : public testing::Test {
+ protected:
+  explicit DaemonTest(DaemonOptions options = {}) : options_(std::move(options)) {}
+  void SetUp() override;
+  void TearDown() override;
+
+  DaemonProcess& daemon() { return *daemon_; }
+  // A connection that has said hello.
+  RawPeer peer();
+  RawPeer admin_peer();
+  // Waits until the daemon holds what it held at the start plus `sessions` idle connections; else fails with
+  // the difference. `what` says which moment this is.
+  void expect_baseline(const std::string& what, std::size_t sessions = 0);
+  // After a restart, which begins a new count.
+  void take_baseline();
+  // Waits until no session but the asker's is left, then returns the daemon's counters.
+  pb::StatusReply counters_when_alone();
+
+  DaemonOptions options_;
+
+ private:
+  [[nodiscard]] std::string difference(std::size_t sessions) const;
+  std::unique_ptr<DaemonProcess> daemon_;
+  std::vector<std::string> baseline_;
+  std::vector<std::string> one_session_;  // what one idle session adds
+};
+
+}  // namespace hb::test
