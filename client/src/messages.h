@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// The client's codec of hipbroker.v1: the daemon's is libprotobuf, which must not enter a process that may
+// carry its own. Pure; safe from any thread. Both functions exist for every message of HB_EVERY_MESSAGE.
+//
+// A sub-message without any field set is not written, and reads as the default: nothing in the protocol
+// tells an absent one from an empty one, except inside a oneof, which are std::optional here.
+#pragma once
+
+#include <string>
+
+#include "messages_acquire.h"
+#include "messages_export.h"
+#include "messages_look.h"
+#include "messages_session.h"
+#include "wire/expected.h"
+
+namespace hb::client::msg {
+
+struct DecodeError {
+  enum class Kind : std::uint8_t {
+    kMalformed,  // not protobuf, or cut short
+    kLimit,      // `field` brings more than `limit` bytes or entries
+    kNoMemory,
+  };
+  Kind kind = Kind::kMalformed;
+  const char* message = "";  // "AcquireReply"
+  const char* field = "";    // kLimit: "metadata", perhaps of a message inside `message`
+  std::size_t limit = 0;
+
+  [[nodiscard]] std::string text() const;
+};
+
+// Replaces the content of `out`. Allocates only where `out` has not been as long before; throws nothing but
+// std::bad_alloc.
+template <typename Message>
+void encode(const Message& message, std::string& out);
+
+// Replaces the content of `out`, whose vectors keep their capacity; its texts and bytes point into `body`.
+// After an error `out` holds what had been read. Never throws.
+template <typename Message>
+[[nodiscard]] tl::expected<void, DecodeError> decode_into(Bytes body, Message& out) noexcept;
+
+template <typename Message>
+[[nodiscard]] tl::expected<Message, DecodeError> decode(Bytes body) noexcept {
+  Message message;
+  if (auto read = decode_into(body, message); !read) return tl::unexpected(read.error());
+  return message;
+}
+
+}  // namespace hb::client::msg
+
+// What the client sends and what it receives, in the order of broker.proto.
+#define HB_EVERY_SENT_MESSAGE(X)                                                                             \
+  X(Hello)                                                                                                   \
+  X(Export) X(ExportChunks) X(ExportAbort) X(Acquire) X(Fetch) X(Release) X(Cancel) X(SharePage) X(Withdraw) \
+      X(List) X(Show) X(Who) X(Ping) X(Status)
+#define HB_EVERY_RECEIVED_MESSAGE(X)                                                                    \
+  X(HelloReply)                                                                                         \
+  X(Error) X(ExportReply) X(AcquireReply) X(FetchReply) X(SharePageReply) X(WithdrawReply) X(ListReply) \
+      X(ShowReply) X(WhoReply) X(PingReply) X(StatusReply)
