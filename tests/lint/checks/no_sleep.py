@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+# Copyright (c) 2026 the hipbroker authors
+"""Tests wait for what they need, with a deadline; they do not sleep and hope."""
+
+import re
+
+from tree import C_SOURCES, Finding
+
+SLEEP = re.compile(r"\b(sleep|usleep|nanosleep|clock_nanosleep|sleep_for|sleep_until)\s*\(|^\s*sleep\s+[\d.$]")
+
+
+def check(tree):
+    for path in tree.select(*C_SOURCES, ".py", ".sh"):
+        # The bench paces load by time: that is what it measures.
+        if not path.startswith("tests/") or path.startswith(("tests/bench/", "tests/lint/")):
+            continue
+        for number, line in tree.lines(path):
+            if SLEEP.search(line.split("//", 1)[0]):
+                yield Finding(path, number, "sleeps: wait for the event with poll and a deadline")
+
+
+PLANTED = {"tests/a.cc": "usleep(10);\n// sleep(1)\nstd::this_thread::sleep_for(x);\n", "tests/b.sh": "  sleep 1\n"}
+EXPECTED = {("tests/a.cc", 1), ("tests/a.cc", 3), ("tests/b.sh", 1)}
