@@ -21,5 +21,9 @@ def check(tree):
                                       "its first comment")
 
 
-PLANTED = {"a.cc": "int x;\n" * 501, "b.cc": "// Longer than most because of one table.\n" * 501, "c.cc": "int x;\n" * 500}
+PLANTED = {
+    "a.cc": "int x;\n" * 501,
+    "b.cc": "// Longer than most because of one table.\n" * 501,
+    "c.cc": "int x;\n" * 500,
+}
 EXPECTED = {("a.cc", 500)}
