@@ -107,7 +107,6 @@ Selection select_cases(const Options& options) {
     if (!options.floor_only) add_product(product, placement);
   }
   if (!options.floor_only) add_cached(product);
-  for (const std::string& text : options.external) others.push_back(external_spec(text));
 
   const std::regex wanted(options.filter);
   Selection selection;
@@ -133,6 +132,7 @@ Selection select_cases(const Options& options) {
   for (const Spec& spec : others) {
     if (std::regex_search(spec.name, wanted)) take(spec);
   }
+  for (const std::string& text : options.external) take(external_spec(text));  // asked for by name
   for (ProductSpec& one : product) {
     if (!std::regex_search(one.spec.name, wanted)) continue;
     complete(one.spec, options.list ? nullptr : daemon_for(one.placement), one.placement);
