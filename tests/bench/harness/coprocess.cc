@@ -30,12 +30,15 @@ Coprocess::Coprocess(const Spec& spec) : Case(spec.name, spec.samples), command_
 void Coprocess::set_up() {
   int to[2], from[2];
   HB_BENCH_CHECK(::pipe2(to, O_CLOEXEC) == 0 && ::pipe2(from, O_CLOEXEC) == 0);
-  const UniqueFd their_input(to[0]), their_output(from[1]);
+  UniqueFd their_input(to[0]), their_output(from[1]);
   to_.reset(to[1]);
   from_.reset(from[0]);
   child_ = Child::execute(command_, [&] {
     HB_BENCH_CHECK(::dup2(their_input.get(), 0) == 0 && ::dup2(their_output.get(), 1) == 1);
   });
+  // Their ends, or the end of the program would never be seen.
+  their_input.reset();
+  their_output.reset();
   run(0);
   for (const auto& one : series()) one->discard_round();
 }
