@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "observe/log.h"
+#include "os/handle_probe.h"
+#include "wire/expected.h"
+
+namespace hb::app {
+
+// What the configuration file may say. Not set = not said.
+struct Config {
+  std::optional<std::string> socket;
+  std::optional<std::string> admin_socket;
+  std::optional<observe::Level> log_level;
+  std::optional<std::uint64_t> ended_exports;         // [limits]
+  std::optional<std::uint64_t> ended_export_seconds;  // [limits]
+  std::vector<os::DriverRule> allow_driver;           // [handles]
+};
+
+// Each error is one line: "FILE:LINE:COLUMN: what is wrong; the way out". All of them at once, except that
+// behind a syntax error nothing is read.
+using ConfigErrors = std::vector<std::string>;
+
+[[nodiscard]] tl::expected<Config, ConfigErrors> parse_config(std::string_view text, const std::string& file);
+[[nodiscard]] tl::expected<Config, ConfigErrors> read_config(const std::string& file);
+
+// "char 226:128" or "anon NAME"
+[[nodiscard]] std::optional<os::DriverRule> parse_driver_rule(std::string_view text);
+
+}  // namespace hb::app

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include "ipc/method_table.h"
+
+#include <array>
+
+namespace hb::ipc {
+namespace {
+
+// clang-format off
+//                                                    hello  admin  fds    mutat. one-way
+constexpr std::array<Method, 15> kMethods{{
+    {FrameType::kHello, "hello",                      false, false, false, false, false},
+    {FrameType::kExport, "export",                    true,  false, true,  true,  false},
+    {FrameType::kExportChunks, "export-chunks",       true,  false, true,  true,  false},
+    {FrameType::kExportAbort, "export-abort",         true,  false, false, true,  true},
+    {FrameType::kAcquire, "acquire",                  true,  false, false, true,  false},
+    {FrameType::kFetch, "fetch",                      true,  false, false, false, false},
+    {FrameType::kRelease, "release",                  true,  false, false, true,  true},
+    {FrameType::kWithdraw, "withdraw",                true,  false, false, true,  false},
+    {FrameType::kList, "list",                        true,  false, false, false, false},
+    {FrameType::kShow, "show",                        true,  false, false, false, false},
+    {FrameType::kWho, "who",                          true,  false, false, false, false},
+    {FrameType::kPing, "ping",                        true,  false, false, false, false},
+    {FrameType::kSharePage, "share-page",             true,  false, false, false, false},
+    {FrameType::kStatus, "status",                    true,  true,  false, false, false},
+    {FrameType::kCancel, "cancel",                    true,  false, false, false, true},
+}};
+// clang-format on
+
+}  // namespace
+
+const Method* find_method(FrameType type) {
+  const auto number = static_cast<std::size_t>(type);
+  if (number == 0 || number > kMethods.size()) return nullptr;
+  const Method& method = kMethods[number - 1];  // sorted by number, without gaps
+  return method.type == type ? &method : nullptr;
+}
+
+}  // namespace hb::ipc

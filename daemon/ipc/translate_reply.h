@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// Answers as frames. One buffer and one message of each kind are used again and again: a span returned here
+// is valid until the next call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/effect.h"
+#include "ipc/edge_error.h"
+#include "wire/frame.h"
+
+namespace hb::ipc {
+
+struct HelloAnswer {
+  BrokerId broker_id{};
+  std::uint64_t session_id = 0;
+  std::string scope;
+  bool admin = false;
+  std::uint32_t uid = 0;
+  std::uint32_t pid = 0;
+};
+
+// What the core does not know.
+struct EdgeCounters {
+  std::uint64_t uptime_ns = 0;
+  std::uint64_t fds_used = 0;
+  std::uint64_t fds_limit = 0;
+  std::uint64_t fds_reserve = 0;
+  std::uint64_t closing = 0;
+  std::uint64_t quarantined = 0;
+};
+
+class ReplyWriter {
+ public:
+  ReplyWriter();
+  ~ReplyWriter();
+  ReplyWriter(const ReplyWriter&) = delete;
+  ReplyWriter& operator=(const ReplyWriter&) = delete;
+
+  [[nodiscard]] std::span<const std::byte> reply(const core::Reply& reply, const EdgeCounters& counters);
+  [[nodiscard]] std::span<const std::byte> error(std::uint64_t request_id, const EdgeError& error);
+  [[nodiscard]] std::span<const std::byte> hello(std::uint64_t request_id, const HelloAnswer& answer);
+  [[nodiscard]] std::span<const std::byte> ping(std::uint64_t request_id, const std::string& payload,
+                                                std::uint64_t uptime_ns);
+  [[nodiscard]] std::span<const std::byte> share_page(
+      std::uint64_t request_id);  // one descriptor goes with it
+
+ private:
+  struct Messages;
+  std::unique_ptr<Messages> messages_;
+};
+
+// "hipbrokerd 0.1.0"
+[[nodiscard]] const std::string& daemon_name();
+
+}  // namespace hb::ipc

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include "ipc/translate_request.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "hipbroker/v1/broker.pb.h"
+#include "wire/limits.h"
+
+namespace hb::ipc {
+
+namespace v1 = hipbroker::v1;
+
+struct RequestReader::Messages {
+  v1::Hello hello;
+  v1::Export exported;
+  v1::ExportChunks export_chunks;
+  v1::ExportAbort export_abort;
+  v1::Acquire acquire;
+  v1::Fetch fetch;
+  v1::Release release;
+  v1::Withdraw withdraw;
+  v1::List list;
+  v1::Show show;
+  v1::Who who;
+  v1::Ping ping;
+  v1::Status status;
+  v1::Cancel cancel;
+};
+
+namespace {
+
+template <class T>
+using Result = tl::expected<T, EdgeError>;
+
+tl::unexpected<EdgeError> invalid(std::string message) {
+  return tl::unexpected(edge_error(HB_INVALID, std::move(message)));
+}
+
+tl::unexpected<EdgeError> too_much(const char* what, std::uint64_t used, std::uint64_t limit) {
+  return tl::unexpected(over_limit(what, used, limit));
+}
+
+template <class Message>
+Result<const Message*> parse(Message& message, std::span<const std::byte> body, const char* name) {
+  if (!message.ParseFromArray(body.data(), static_cast<int>(body.size()))) {
+    return tl::unexpected(
+        edge_error(HB_PROTO, std::string("the body of ") + name + " (" + std::to_string(body.size()) +
+                                 " bytes) is not a hipbroker.v1 message, or a string in it is not UTF-8"));
+  }
+  return &message;
+}
+
+Result<core::Access> access_of(std::uint32_t value, const char* what) {
+  if (value == 1) return core::Access::kRead;
+  if (value == 3) return core::Access::kReadWrite;
+  return invalid(std::string(what) + " is " + std::to_string(value) +
+                 ", expected 1 (read) or 3 (read and write)");
+}
+
+Result<core::NameRef> name_of(const v1::NameRef& ref) {
+  if (ref.name().size() > limits::kNameBytes)
+    return too_much("name bytes", ref.name().size(), limits::kNameBytes);
+  core::NameRef name{ref.name(), std::nullopt};
+  if (ref.owner_case() == v1::NameRef::kUid) name.owner_uid = ref.uid();
+  return name;
+}
+
+Result<core::Target> target_of(const v1::Target& target, bool by_id) {
+  switch (target.by_case()) {
+    case v1::Target::kKey: {
+      KeyBytes key{};
+      if (target.key().size() != key.size()) {
+        return invalid("a key is " + std::to_string(key.size()) + " bytes, this one has " +
+                       std::to_string(target.key().size()));
+      }
+      std::memcpy(key.data(), target.key().data(), key.size());
+      return core::Target(key);
+    }
+    case v1::Target::kName:
+      return name_of(target.name()).map([](core::NameRef name) { return core::Target(std::move(name)); });
+    case v1::Target::kExportId:
+      if (!by_id) return invalid("an acquire names its export by key or by name, not by id");
+      return core::Target(core::ExportId{target.export_id()});
+    case v1::Target::BY_NOT_SET:
+      break;
+  }
+  return core::Target();
+}
+
+Result<std::vector<core::NewChunk>> chunks_of(const google::protobuf::RepeatedPtrField<v1::Chunk>& chunks,
+                                              std::size_t fd_count) {
+  if (static_cast<std::size_t>(chunks.size()) > limits::kPageChunks) {
+    return too_much("chunks of one page", static_cast<std::uint64_t>(chunks.size()), limits::kPageChunks);
+  }
+  std::vector<core::NewChunk> result;
+  result.reserve(static_cast<std::size_t>(chunks.size()));
+  std::vector<bool> used(fd_count, false);
+  for (const v1::Chunk& chunk : chunks) {
+    const std::string number = "chunk " + std::to_string(result.size());
+    if (chunk.opaque().size() > limits::kOpaqueBytes) {
+      EdgeError error = over_limit("opaque bytes of a chunk", chunk.opaque().size(), limits::kOpaqueBytes);
+      error.chunk = result.size() + 1;
+      return tl::unexpected(std::move(error));
+    }
+    core::NewChunk made;
+    if (chunk.handle() > fd_count) {
+      EdgeError error =
+          edge_error(HB_INVALID, number + " of the page names descriptor " + std::to_string(chunk.handle()) +
+                                     ", the frame carries " + std::to_string(fd_count));
+      error.chunk = result.size() + 1;
+      return tl::unexpected(std::move(error));
+    }
+    if (chunk.handle() != 0) {
+      made.handle = chunk.handle() - 1;
+      used[made.handle] = true;
+    }
+    made.offset = chunk.offset();
+    made.size = chunk.size();
+    made.identity = chunk.identity();
+    made.object_size = chunk.object_size();
+    made.opaque = chunk.opaque();
+    result.push_back(std::move(made));
+  }
+  if (const auto unused = std::find(used.begin(), used.end(), false); unused != used.end()) {
+    return invalid("descriptor " + std::to_string(unused - used.begin() + 1) + " of the frame's " +
+                   std::to_string(fd_count) + " belongs to no chunk of the page");
+  }
+  return result;
+}
+
+Result<core::HandleKind> kind_of(std::uint32_t number) {
+  switch (number) {
+    case 1:
+      return core::HandleKind::kMemfd;
+    case 2:
+      return core::HandleKind::kDmaBuf;
+    case 3:
+      return core::HandleKind::kDriver;
+    default:
+      return tl::unexpected(
+          edge_error(HB_UNSUPPORTED, "handle kind " + std::to_string(number) +
+                                         " is not known to this daemon; it knows 1 (memfd), 2 "
+                                         "(dma-buf) and 3 (a driver's own)"));
+  }
+}
+
+Result<std::vector<core::AclEntry>> acl_of(const google::protobuf::RepeatedPtrField<v1::AclEntry>& acl) {
+  if (static_cast<std::size_t>(acl.size()) > limits::kAclEntries) {
+    return too_much("access list entries", static_cast<std::uint64_t>(acl.size()), limits::kAclEntries);
+  }
+  std::vector<core::AclEntry> result;
+  result.reserve(static_cast<std::size_t>(acl.size()));
+  for (const v1::AclEntry& entry : acl) {
+    core::AclEntry made;
+    if (entry.kind() == v1::AclEntry::UID) {
+      made.kind = core::AclEntry::Kind::kUid;
+    } else if (entry.kind() == v1::AclEntry::GID) {
+      made.kind = core::AclEntry::Kind::kGid;
+    } else {
+      return invalid("access list entry " + std::to_string(result.size()) + " is of kind " +
+                     std::to_string(static_cast<int>(entry.kind())) + ", expected 0 (uid) or 1 (gid)");
+    }
+    const auto access = access_of(entry.access(), "the access of an access list entry");
+    if (!access) return tl::unexpected(access.error());
+    made.id = entry.id();
+    made.access = *access;
+    result.push_back(made);
+  }
+  return result;
+}
+
+Result<core::Request> export_request(const v1::Export& message, std::size_t fd_count) {
+  if (message.name().size() > limits::kNameBytes) {
+    return too_much("name bytes", message.name().size(), limits::kNameBytes);
+  }
+  if (message.metadata().size() > limits::kMetadataBytes) {
+    return too_much("metadata bytes", message.metadata().size(), limits::kMetadataBytes);
+  }
+  if (message.device().uuid().size() > limits::kDeviceUuidBytes) {
+    return too_much("device UUID bytes", message.device().uuid().size(), limits::kDeviceUuidBytes);
+  }
+  if (message.device().pci().size() > limits::kDevicePciBytes) {
+    return too_much("device PCI address bytes", message.device().pci().size(), limits::kDevicePciBytes);
+  }
+  if (message.lifetime() > static_cast<std::uint32_t>(core::Lifetime::kPersist)) {
+    return invalid("lifetime is " + std::to_string(message.lifetime()) +
+                   ", expected 0 (owner), 1 (linger) or 2 (persist)");
+  }
+  const auto kind = kind_of(message.handle_kind());
+  if (!kind) return tl::unexpected(kind.error());
+  auto acl = acl_of(message.acl());
+  if (!acl) return tl::unexpected(std::move(acl.error()));
+  auto chunks = chunks_of(message.chunks(), fd_count);
+  if (!chunks) return tl::unexpected(std::move(chunks.error()));
+  core::ExportRequest request;
+  if (message.max_access() != 0) {
+    const auto access = access_of(message.max_access(), "the most any reader may get");
+    if (!access) return tl::unexpected(access.error());
+    request.max_access = *access;
+  }
+  request.name = message.name();
+  request.metadata = message.metadata();
+  request.kind = *kind;
+  request.device = {message.device().uuid(), message.device().pci(), message.device().partition()};
+  request.acl = std::move(*acl);
+  request.lifetime = static_cast<core::Lifetime>(message.lifetime());
+  request.linger_ns = message.linger_ns();
+  request.total_chunks = message.total_chunks();
+  request.total_size = message.total_size();
+  request.distinct_handles = message.distinct_handles();
+  request.chunks = std::move(*chunks);
+  return core::Request(std::move(request));
+}
+
+Result<core::Request> acquire_request(const v1::Acquire& message) {
+  auto target = target_of(message.target(), false);
+  if (!target) return tl::unexpected(std::move(target.error()));
+  if (std::holds_alternative<std::monostate>(*target)) {
+    return invalid("an acquire needs the key or the name of an export");
+  }
+  const auto access = access_of(message.access(), "the access of an acquire");
+  if (!access) return tl::unexpected(access.error());
+  if (message.demand_level() > static_cast<std::uint32_t>(core::Level::kSealed)) {
+    return invalid("the read-only level demanded is " + std::to_string(message.demand_level()) +
+                   ", expected 0 (any), 1 (intent), 2 (per-reader) or 3 (sealed)");
+  }
+  core::AcquireRequest request;
+  request.target = std::move(*target);
+  request.access = *access;
+  request.offset = message.offset();
+  request.length = message.length();
+  request.max_handles = message.max_handles();
+  request.wait_ns = message.wait_ns();
+  request.demand = static_cast<core::Level>(message.demand_level());
+  return core::Request(std::move(request));
+}
+
+template <class Made, class Message>
+Result<core::Request> with_target(Made made, const Message& message) {
+  auto target = target_of(message.target(), true);
+  if (!target) return tl::unexpected(std::move(target.error()));
+  made.target = std::move(*target);
+  return core::Request(std::move(made));
+}
+
+}  // namespace
+
+RequestReader::RequestReader() : messages_(std::make_unique<Messages>()) {}
+RequestReader::~RequestReader() = default;
+
+Result<core::Request> RequestReader::read(FrameType type, std::span<const std::byte> body,
+                                          std::size_t fd_count) {
+  Messages& m = *messages_;
+  switch (type) {
+    case FrameType::kExport:
+      return parse(m.exported, body, "Export").and_then([fd_count](const v1::Export* message) {
+        return export_request(*message, fd_count);
+      });
+    case FrameType::kExportChunks:
+      return parse(m.export_chunks, body, "ExportChunks")
+          .and_then([fd_count](const v1::ExportChunks* message) -> Result<core::Request> {
+            auto chunks = chunks_of(message->chunks(), fd_count);
+            if (!chunks) return tl::unexpected(std::move(chunks.error()));
+            return core::Request(core::ExportChunksRequest{
+                core::ExportId{message->export_id()}, message->first(), std::move(*chunks), {}});
+          });
+    case FrameType::kExportAbort:
+      return parse(m.export_abort, body, "ExportAbort").map([](const v1::ExportAbort* message) {
+        return core::Request(core::ExportAbortRequest{core::ExportId{message->export_id()}});
+      });
+    case FrameType::kAcquire:
+      return parse(m.acquire, body, "Acquire").and_then([](const v1::Acquire* message) {
+        return acquire_request(*message);
+      });
+    case FrameType::kFetch:
+      return parse(m.fetch, body, "Fetch").map([](const v1::Fetch* message) {
+        return core::Request(
+            core::FetchRequest{core::LeaseId{message->lease_id()}, message->first(), message->max_handles()});
+      });
+    case FrameType::kRelease:
+      return parse(m.release, body, "Release").map([](const v1::Release* message) {
+        return core::Request(core::ReleaseRequest{core::LeaseId{message->lease_id()}});
+      });
+    case FrameType::kWithdraw:
+      return parse(m.withdraw, body, "Withdraw").and_then([](const v1::Withdraw* message) {
+        return with_target(core::WithdrawRequest{{}, message->all()}, *message);
+      });
+    case FrameType::kList:
+      return parse(m.list, body, "List").and_then([](const v1::List* message) -> Result<core::Request> {
+        if (message->prefix().size() > limits::kNameBytes) {
+          return too_much("name prefix bytes", message->prefix().size(), limits::kNameBytes);
+        }
+        return core::Request(core::ListRequest{message->cursor(), message->prefix()});
+      });
+    case FrameType::kShow:
+      return parse(m.show, body, "Show").and_then([](const v1::Show* message) {
+        return with_target(core::ShowRequest{{}, message->first_chunk()}, *message);
+      });
+    case FrameType::kWho:
+      return parse(m.who, body, "Who").and_then([](const v1::Who* message) {
+        return with_target(core::WhoRequest{{}, message->cursor()}, *message);
+      });
+    case FrameType::kStatus:
+      return parse(m.status, body, "Status").map([](const v1::Status*) {
+        return core::Request(core::StatusRequest{});
+      });
+    case FrameType::kCancel:
+      return parse(m.cancel, body, "Cancel").map([](const v1::Cancel* message) {
+        return core::Request(core::CancelRequest{message->request_id()});
+      });
+    case FrameType::kHello:
+    case FrameType::kPing:
+    case FrameType::kSharePage:
+    case FrameType::kError:
+      break;
+  }
+  return tl::unexpected(edge_error(
+      HB_UNSUPPORTED,
+      "frame type " + std::to_string(static_cast<unsigned>(type)) + " is not known to this daemon"));
+}
+
+Result<HelloRequest> RequestReader::read_hello(std::span<const std::byte> body) {
+  const auto message = parse(messages_->hello, body, "Hello");
+  if (!message) return tl::unexpected(message.error());
+  const v1::Hello& hello = **message;
+  const bool feature_too_long = std::any_of(hello.features().begin(), hello.features().end(),
+                                            [](const auto& f) { return f.size() > limits::kFeatureBytes; });
+  if (static_cast<std::size_t>(hello.features_size()) > limits::kFeatures || feature_too_long ||
+      hello.library().size() > limits::kLibraryBytes) {
+    return tl::unexpected(edge_error(
+        HB_PROTO, "a Hello has at most " + std::to_string(limits::kFeatures) + " features of at most " +
+                      std::to_string(limits::kFeatureBytes) + " bytes and a library name of at most " +
+                      std::to_string(limits::kLibraryBytes) + " bytes"));
+  }
+  return HelloRequest{hello.lowest_version(), hello.highest_version(), hello.library()};
+}
+
+Result<std::string> RequestReader::read_ping(std::span<const std::byte> body) {
+  const auto message = parse(messages_->ping, body, "Ping");
+  if (!message) return tl::unexpected(message.error());
+  if ((*message)->payload().size() > limits::kPingBytes) {
+    return too_much("ping payload bytes", (*message)->payload().size(), limits::kPingBytes);
+  }
+  return (*message)->payload();
+}
+
+}  // namespace hb::ipc

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// The log: to the journal when stderr is connected to it, else to stderr. In normal operation nothing is
+// logged at run time. Never a key or a secret; text of peers is escaped by who passes it in. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace hb::observe {
+
+enum class Level : std::uint8_t { kDebug, kInfo, kWarning, kError };
+inline constexpr std::string_view kLevelNames = "debug, info, warning, error";
+[[nodiscard]] std::optional<Level> level_from_name(std::string_view name);
+
+// Once, before the first line; without it lines go to stderr at level info.
+void start_log(Level level);
+void log(Level level, std::string_view text);
+
+// Who a line is about. `command` is escaped already.
+struct Who {
+  std::uint32_t uid = 0;
+  std::uint32_t pid = 0;  // 0 = unknown
+  std::string command;
+};
+// "uid 1000, pid 42 (python3): text"
+void log(Level level, const Who& who, std::string_view text);
+
+// For lines that a peer can cause: some are let through in each period, the rest are counted and the count is
+// told with the next line.
+class Throttle {
+ public:
+  // `now` in nanoseconds of a clock that only rises. How many lines were left out before this one; none =
+  // this one is left out.
+  [[nodiscard]] std::optional<std::uint64_t> admit(std::uint64_t now);
+
+ private:
+  std::uint64_t period_start_ = 0;
+  std::uint32_t in_period_ = 0;
+  std::uint64_t left_out_ = 0;
+};
+
+}  // namespace hb::observe
