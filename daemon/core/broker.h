@@ -44,8 +44,9 @@ class Broker {
   // lifetime `owner` end.
   void disconnect(SessionId session, Time now, Effects& out);
 
-  // One request. `request_id` 0 = one-way. A mutating request whose id was answered before gets its first
-  // answer again; an id below all remembered ones is PROTO.
+  // One request. `request_id` 0 = one-way: ExportAbort, Release and Cancel then have no answer. A mutating
+  // request whose id was answered before gets its first answer again; an id not above one whose answer is
+  // already forgotten is PROTO. Handles of a request are taken over even when the session has ended.
   void apply(SessionId session, std::uint64_t request_id, std::uint16_t frame_type, Request request, Time now,
              Effects& out);
 
@@ -54,7 +55,9 @@ class Broker {
   [[nodiscard]] Time next_deadline() const;
 
   // The allocations an acquire with less than write would hand out, so that the edge can find out what
-  // read-only level holds (ReadOnlyFact). Empty when the acquire asks for write or would be refused.
+  // read-only level holds (ReadOnlyFact). Empty when the acquire asks for write or would be refused, and
+  // without those whose level no fact can change: sealed ones, and readers a reopening does not bind (the
+  // owner's uid, root).
   struct Candidate {
     AllocationId allocation;
     HandleId handle;

@@ -11,12 +11,14 @@
 #include <variant>
 #include <vector>
 
+#include "core/request.h"
 #include "core/types.h"
 #include "hipbroker/status.h"
 #include "wire/key.h"
 
 namespace hb::core {
 
+// With HB_OK it is the empty answer to a one-way request that was sent with a request id after all.
 struct Error {
   hb_status status = HB_INTERNAL;
   std::string message;  // names the thing, the cause, both numbers, the way out; never a secret, and never
@@ -108,7 +110,7 @@ struct Withdrawn {
 struct ExportInfo {
   ExportView view;
   SessionInfo owner;
-  std::uint8_t state = 0;
+  std::uint8_t state = 0;  // ExportState: 1 live
   Lifetime lifetime = Lifetime::kOwner;
   std::uint64_t chunks = 0;
   std::uint64_t allocations = 0;
@@ -179,7 +181,16 @@ struct SetValidity {
   std::uint32_t value = 0;
 };
 
-using Effect = std::variant<SetValidity, CloseHandles, Reply>;
+// A parked acquire found its name, and what read-only level it gets depends on facts only the edge can find
+// out: ask readonly_candidates, fill in `facts`, apply() it again as it is, before anything of that session.
+struct Retry {
+  SessionId session;
+  std::uint64_t request_id = 0;
+  std::uint16_t frame_type = 0;
+  AcquireRequest request;
+};
+
+using Effect = std::variant<SetValidity, CloseHandles, Reply, Retry>;
 using Effects = std::vector<Effect>;
 
 }  // namespace hb::core

@@ -66,6 +66,7 @@ struct AcquireRequest {
   std::uint64_t wait_ns = 0;  // by name only
   Level demand = Level::kNone;
   std::vector<ReadOnlyFact> facts;
+  bool retried = false;  // set by the core in effect Retry: not a request sent twice
 };
 
 struct FetchRequest {

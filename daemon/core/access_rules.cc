@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include "core/access_rules.h"
+
+namespace hb::core {
+
+namespace {
+
+Access granted(const Acl& acl, const Principal& who) {
+  int bits = 0;
+  for (const AclEntry& entry : acl) {
+    const bool meant = entry.kind == AclEntry::Kind::kUid ? entry.id == who.uid : who.in_group(entry.id);
+    if (meant) bits |= static_cast<int>(entry.access);
+  }
+  return static_cast<Access>(bits);
+}
+
+}  // namespace
+
+Access access_of(const ExportTable& exports, const Export& exported, const Principal& who) {
+  if (who.admin || who.scope != exported.scope) return Access::kNone;
+  if (who.uid == exported.owner_uid) return exported.access;
+  return static_cast<Access>(static_cast<int>(granted(exports.acls().at(exported.acl), who)) &
+                             static_cast<int>(exported.access));
+}
+
+bool could_read(const ExportTable& exports, const Export& exported, std::uint32_t generation,
+                const Principal& who) {
+  if (who.scope != exported.scope && !who.admin) return false;
+  if (exported.state == ExportState::kLive && may_see(exports, exported, who)) return true;
+  const EndedExport* past = exports.past(exported, generation);
+  if (past == nullptr) return false;
+  return who.admin || who.uid == exported.owner_uid ||
+         granted(exports.acls().at(past->acl), who) != Access::kNone;
+}
+
+bool may_see(const ExportTable& exports, const Export& exported, const Principal& who) {
+  return who.admin || access_of(exports, exported, who) != Access::kNone;
+}
+
+bool is_owner_or_admin(const Export& exported, const Principal& who) {
+  return who.admin || (who.scope == exported.scope && who.uid == exported.owner_uid);
+}
+
+bool same_principal(const Principal& a, const Principal& b) { return a.scope == b.scope && a.uid == b.uid; }
+
+bool reopening_binds(std::uint32_t owner_uid, std::uint32_t reader_uid) {
+  return reader_uid != owner_uid && reader_uid != 0;
+}
+
+}  // namespace hb::core

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// Who may read, write or see what (design rule 7). Every question of rights is asked here.
+#pragma once
+
+#include "core/export_table.h"
+#include "core/types.h"
+
+namespace hb::core {
+
+// What `who` gets of a live export: the owner's uid all that the export gives, others what the ACL grants,
+// never more than the export gives. Another scope and the admin socket get nothing.
+[[nodiscard]] Access access_of(const ExportTable& exports, const Export& exported, const Principal& who);
+
+// May `who` know that this generation existed? By the ACL it ended with, or by that of the present one.
+[[nodiscard]] bool could_read(const ExportTable& exports, const Export& exported, std::uint32_t generation,
+                              const Principal& who);
+
+// May `who` see a live export in lists?
+[[nodiscard]] bool may_see(const ExportTable& exports, const Export& exported, const Principal& who);
+
+// May `who` see the ACL and every holder?
+[[nodiscard]] bool is_owner_or_admin(const Export& exported, const Principal& who);
+
+// Is it the same principal (scope and uid)?
+[[nodiscard]] bool same_principal(const Principal& a, const Principal& b);
+
+// Can a read-only reopening hold against this reader? Not against the owner's uid, which can reopen
+// and change the mode, nor against root.
+[[nodiscard]] bool reopening_binds(std::uint32_t owner_uid, std::uint32_t reader_uid);
+
+}  // namespace hb::core

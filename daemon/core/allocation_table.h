@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// The pieces of memory the broker holds, each by one descriptor of the edge, counted by the chunks that use
+// it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/keyed_hash.h"
+#include "core/slot_index.h"
+#include "core/slot_table.h"
+#include "core/types.h"
+
+namespace hb::core {
+
+struct Allocation {
+  HandleId handle;
+  std::uint64_t size = 0;
+  std::uint64_t references = 0;  // chunks of exports and stagings
+  // What makes it the same as another one: (device, inode) where the kernel vouches for them, else what its
+  // session declared. Nothing when neither: then it is never merged.
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  SessionId declared_by;
+  std::uint32_t hash = 0;
+  HandleKind kind = HandleKind::kMemfd;
+  bool mergeable = false;
+  bool writable = false;
+  bool sealed = false;
+  bool size_known = false;
+  std::uint16_t page_index = 0;  // scratch of the page under construction,
+  std::uint64_t page_stamp = 0;  // valid when this is its number
+};
+
+class AllocationTable {
+ public:
+  explicit AllocationTable(const Secret& secret) : hash_(secret) {}
+
+  struct Taken {
+    AllocationId id;
+    bool duplicate = false;  // held already: the new handle is surplus
+  };
+  // Without references yet: the caller adds one a chunk before anything else happens.
+  [[nodiscard]] Taken take(const HandleFacts& facts, const NewChunk& declared, SessionId session);
+  void add_reference(AllocationId id) { ++table_.at(id.slot()).references; }
+  // The last reference puts the handle into `closing`.
+  void drop_reference(AllocationId id, std::vector<HandleId>& closing);
+
+  [[nodiscard]] const Allocation* find(AllocationId id) const { return table_.find(id); }
+  [[nodiscard]] const Allocation& at(AllocationId id) const { return table_.at(id.slot()); }
+  [[nodiscard]] Allocation& at(AllocationId id) { return table_.at(id.slot()); }
+  [[nodiscard]] std::uint64_t next_page_stamp() { return ++page_stamp_; }
+
+  [[nodiscard]] std::size_t size() const { return table_.size(); }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  [[nodiscard]] const SlotTable<Allocation, AllocationId>& table() const { return table_; }
+
+ private:
+  [[nodiscard]] std::uint32_t find_same(const Allocation& wanted) const;
+  KeyedHash hash_;
+  SlotTable<Allocation, AllocationId> table_;
+  SlotIndex by_identity_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t page_stamp_ = 0;
+};
+
+}  // namespace hb::core

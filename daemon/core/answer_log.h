@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// The last answers of one session to mutating requests, so that a request sent again after a lost answer
+// gets its first one. Nothing is allocated before the first.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "core/effect.h"
+#include "wire/limits.h"
+
+namespace hb::core {
+
+// An acquire is answered again from its lease: a page points into tables and is never kept.
+struct LeaseAnswer {
+  LeaseId lease;
+  ExportId exported;
+  std::uint32_t generation = 0;
+};
+
+struct WithdrawnAnswer {
+  Withdrawn body;  // points into `processes`
+  std::vector<std::shared_ptr<const ProcessInfo>> processes;
+};
+
+using Answer = std::variant<Error, Exported, LeaseAnswer, std::shared_ptr<const WithdrawnAnswer>>;
+
+class AnswerLog {
+ public:
+  [[nodiscard]] const Answer* find(std::uint64_t request_id) const;
+  // Answered once, and the answer is no longer known: it must not be carried out again.
+  [[nodiscard]] bool forgotten(std::uint64_t request_id) const { return request_id <= forgotten_; }
+  // The highest ids are kept.
+  void remember(std::uint64_t request_id, Answer answer);
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::uint64_t highest_forgotten() const { return forgotten_; }
+
+ private:
+  struct Entries {
+    std::array<std::uint64_t, limits::kRememberedAnswers> ids{};
+    std::array<Answer, limits::kRememberedAnswers> answers;
+  };
+  std::unique_ptr<Entries> entries_;
+  std::size_t size_ = 0;
+  std::uint64_t forgotten_ = 0;
+};
+
+}  // namespace hb::core

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include "core/failure.h"
+#include "core/verbs.h"
+
+namespace hb::core {
+
+namespace {
+
+Answer to_remember(const Core& core, const ReplyBody& body) {
+  if (const auto* acquired = std::get_if<Acquired>(&body))
+    return LeaseAnswer{acquired->lease, acquired->exported.id, acquired->exported.generation};
+  if (const auto* exported = std::get_if<Exported>(&body)) return *exported;
+  if (const auto* withdrawn = std::get_if<Withdrawn>(&body)) {
+    // Holders point at sessions that may be gone when the answer is wanted again.
+    auto kept = std::make_shared<WithdrawnAnswer>();
+    kept->body = *withdrawn;
+    for (Holder& holder : kept->body.holders) {
+      const Session* session = core.sessions.find(holder.session.id);
+      kept->processes.push_back(session->process);
+    }
+    return std::shared_ptr<const WithdrawnAnswer>(std::move(kept));
+  }
+  return std::get<Error>(body);
+}
+
+ReplyBody lease_again(Core& core, const LeaseAnswer& first, std::uint32_t max_handles) {
+  if (core.leases.find(first.lease) != nullptr) return describe_lease(core, first.lease, max_handles);
+  const Export* e = core.exports.find(first.exported);
+  if (e != nullptr && e->state == ExportState::kLive && e->generation == first.generation)
+    return failure(HB_NOT_HELD, "this acquire was answered before and its lease has been released");
+  return failure(HB_GONE, "this acquire was answered before and its export has ended since");
+}
+
+}  // namespace
+
+void answer(Call& call, Asker& asker, bool mutating, ReplyBody body, bool after_close) {
+  if (mutating && asker.request_id != 0)
+    asker.session.answers.remember(asker.request_id, to_remember(call.core, body));
+  call.out.emplace_back(Reply{asker.id, asker.request_id, asker.frame_type, after_close, std::move(body)});
+}
+
+std::optional<ReplyBody> answered_before(Core& core, const Asker& asker, const Request& request) {
+  if (asker.request_id == 0) return std::nullopt;
+  const Answer* first = asker.session.answers.find(asker.request_id);
+  if (first == nullptr) {
+    const auto* acquire = std::get_if<AcquireRequest>(&request);
+    if (!asker.session.answers.forgotten(asker.request_id) || (acquire != nullptr && acquire->retried))
+      return std::nullopt;
+    return failure(HB_PROTO, "request id ", asker.request_id, " is not above ",
+                   asker.session.answers.highest_forgotten(),
+                   ", whose answer is no longer remembered; request ids must rise");
+  }
+  if (const auto* lease = std::get_if<LeaseAnswer>(first)) {
+    const auto* acquire = std::get_if<AcquireRequest>(&request);
+    if (acquire == nullptr)
+      return failure(HB_PROTO, "request id ", asker.request_id, " was an acquire before");
+    return lease_again(core, *lease, acquire->max_handles);
+  }
+  if (const auto* exported = std::get_if<Exported>(first)) return *exported;
+  if (const auto* withdrawn = std::get_if<std::shared_ptr<const WithdrawnAnswer>>(first))
+    return (*withdrawn)->body;
+  return std::get<Error>(*first);
+}
+
+}  // namespace hb::core

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include "core/broker.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/core.h"
+#include "core/ending.h"
+#include "core/failure.h"
+#include "core/invariants.h"
+#include "core/verbs.h"
+#include "wire/limits.h"
+
+namespace hb::core {
+
+namespace {
+
+template <class... Cases>
+struct Overloaded : Cases... {
+  using Cases::operator()...;
+};
+template <class... Cases>
+Overloaded(Cases...) -> Overloaded<Cases...>;
+
+// For the hash alone: never the secret that keys are made with.
+Secret hash_secret(const BrokerConfig& config) { return derive_secret(config.master, 0, 0); }
+
+bool is_mutating(const Request& request) {
+  return std::holds_alternative<ExportRequest>(request) ||
+         std::holds_alternative<ExportChunksRequest>(request) ||
+         std::holds_alternative<AcquireRequest>(request) || std::holds_alternative<WithdrawRequest>(request);
+}
+
+bool is_one_way(const Request& request) {
+  return std::holds_alternative<ExportAbortRequest>(request) ||
+         std::holds_alternative<ReleaseRequest>(request) || std::holds_alternative<CancelRequest>(request);
+}
+
+void close_handles_of(const Request& request, Call& call) {
+  const auto close = [&](const std::vector<HandleFacts>& handles) {
+    for (const HandleFacts& handle : handles) call.closing.push_back(handle.id);
+  };
+  if (const auto* first = std::get_if<ExportRequest>(&request)) close(first->handles);
+  if (const auto* more = std::get_if<ExportChunksRequest>(&request)) close(more->handles);
+}
+
+Outcome carry_out(Call& call, Asker& asker, Request& request) {
+  return std::visit(Overloaded{
+                        [&](ExportRequest& r) { return export_memory(call, asker, r); },
+                        [&](ExportChunksRequest& r) { return export_chunks(call, asker, r); },
+                        [&](const ExportAbortRequest& r) { return export_abort(call, asker, r); },
+                        [&](AcquireRequest& r) { return acquire(call, asker, r); },
+                        [&](const FetchRequest& r) { return fetch(call, asker, r); },
+                        [&](const ReleaseRequest& r) { return release(call, asker, r); },
+                        [&](const WithdrawRequest& r) { return withdraw(call, asker, r); },
+                        [&](const CancelRequest& r) {
+                          cancel(call, asker, r);
+                          return Outcome(failure(HB_OK));
+                        },
+                        [&](const ListRequest& r) { return list(call, asker, r); },
+                        [&](const ShowRequest& r) { return show(call, asker, r); },
+                        [&](const WhoRequest& r) { return who(call, asker, r); },
+                        [&](const StatusRequest&) { return status(call, asker); },
+                    },
+                    request);
+}
+
+void expire(Call& call) {
+  expire_waits(call);
+  call.core.exports.forget_expired(call.now);
+}
+
+}  // namespace
+
+Core::Core(const BrokerConfig& with)
+    : config(with),
+      exports(hash_secret(with), with.ended_exports != 0 ? with.ended_exports : limits::kEndedExports,
+              with.ended_export_ns != 0 ? with.ended_export_ns : limits::kEndedExportNs),
+      allocations(hash_secret(with)),
+      waits(hash_secret(with)),
+      fds(with.fd_limit) {}
+
+struct Broker::State {
+  explicit State(const BrokerConfig& config) : core(config) {}
+  Core core;
+};
+
+Broker::Broker(const BrokerConfig& config) : state_(std::make_unique<State>(config)) {}
+Broker::~Broker() = default;
+
+tl::expected<SessionId, Error> Broker::connect(const Principal& principal, ProcessInfo process, Time now) {
+  Core& core = state_->core;
+  if (auto refused = core.fds.refuse("a session", core.fds_used(), core.config.fds_per_session))
+    return tl::unexpected(std::move(*refused));
+  if (auto refused = core.quota.charge_session(principal)) return tl::unexpected(std::move(*refused));
+  const std::uint32_t slot = core.sessions.emplace();
+  Session& session = core.sessions.at(slot);
+  session.principal = principal;
+  session.process = std::make_shared<const ProcessInfo>(std::move(process));
+  session.connected = now;
+  return core.sessions.id_of(slot);
+}
+
+void Broker::disconnect(SessionId id, Time now, Effects& out) {
+  Core& core = state_->core;
+  Session* session = core.sessions.find(id);
+  if (session == nullptr) return;
+  session->ending = true;
+  Call call{core, now, out};
+  while (session->waits != kNoSlot) static_cast<void>(take_wait(core, session->waits));
+  expire(call);
+  while (!session->stagings.empty()) drop_staging(call, *session, session->stagings.back().get());
+  while (session->leases != kNoSlot) end_lease(call, session->leases);
+  while (session->exports != kNoSlot) end_export(call, session->exports);
+  call.close_gathered();
+  core.quota.give_back_session(session->principal);
+  core.sessions.erase(id.slot());
+}
+
+void Broker::apply(SessionId id, std::uint64_t request_id, std::uint16_t frame_type, Request request,
+                   Time now, Effects& out) {
+  Core& core = state_->core;
+  Call call{core, now, out};
+  expire(call);
+  Session* session = core.sessions.find(id);
+  if (session == nullptr) {
+    close_handles_of(request, call);
+    call.close_gathered();
+    return;
+  }
+  Asker asker{id, *session, request_id, frame_type};
+  const bool mutating = is_mutating(request);
+  if (mutating) {
+    // Sent again while it waits: the one answer is still to come.
+    if (is_parked(core, *session, request_id)) {
+      close_handles_of(request, call);
+      call.close_gathered();
+      return;
+    }
+    if (auto before = answered_before(core, asker, request)) {
+      close_handles_of(request, call);
+      call.close_gathered();
+      const bool after_close = std::holds_alternative<Withdrawn>(*before);
+      answer(call, asker, false, std::move(*before), after_close);
+      return;
+    }
+  }
+  Outcome outcome = carry_out(call, asker, request);
+  call.close_gathered();
+  if (outcome.body && (request_id != 0 || !is_one_way(request)))
+    answer(call, asker, mutating, std::move(*outcome.body), outcome.after_close);
+  if (outcome.completed != kNoSlot) wake_waiters(call, outcome.completed);
+}
+
+void Broker::tick(Time now, Effects& out) {
+  Call call{state_->core, now, out};
+  expire(call);
+}
+
+Time Broker::next_deadline() const {
+  return std::min(state_->core.deadlines.next(), state_->core.exports.next_expiry());
+}
+
+std::vector<Broker::Candidate> Broker::readonly_candidates(SessionId id,
+                                                           const AcquireRequest& request) const {
+  const Session* session = state_->core.sessions.find(id);
+  return session == nullptr ? std::vector<Candidate>()
+                            : candidates_of(state_->core, session->principal, request);
+}
+
+void Broker::note_extra_fds(std::int64_t change) { state_->core.fds.note_extra(change); }
+
+HandleId Broker::handle_of(AllocationId id) const {
+  const Allocation* allocation = state_->core.allocations.find(id);
+  return allocation == nullptr ? HandleId{} : allocation->handle;
+}
+
+Counters Broker::counters() const { return count(state_->core); }
+
+std::uint64_t Broker::fds_used() const { return state_->core.fds_used(); }
+
+std::string check_invariants(const Broker& broker) { return first_broken_invariant(broker.state_->core); }
+
+}  // namespace hb::core

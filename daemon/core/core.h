@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// All tables of the broker, and what every verb needs of them. Private to daemon/core.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/allocation_table.h"
+#include "core/broker.h"
+#include "core/deadline_queue.h"
+#include "core/export_table.h"
+#include "core/fd_budget.h"
+#include "core/lease_table.h"
+#include "core/quota.h"
+#include "core/session_table.h"
+#include "core/wait_table.h"
+
+namespace hb::core {
+
+struct Core {
+  explicit Core(const BrokerConfig& with);
+
+  BrokerConfig config;
+  SessionTable sessions;
+  ExportTable exports;
+  AllocationTable allocations;
+  LeaseTable leases;
+  WaitTable waits;
+  DeadlineQueue deadlines;
+  FdBudget fds;
+  Quota quota;
+
+  [[nodiscard]] std::uint64_t fds_used() const {
+    return config.fd_base + sessions.size() * config.fds_per_session + allocations.size() + fds.extra();
+  }
+};
+
+// One event on its way through the tables. Handles let go of are gathered and closed in one effect.
+struct Call {
+  Core& core;
+  Time now = 0;
+  Effects& out;
+  std::vector<HandleId> closing{};
+
+  void close_gathered() {
+    if (!closing.empty()) out.emplace_back(CloseHandles{std::move(closing)});
+    closing.clear();
+  }
+};
+
+// The request under way and who sent it.
+struct Asker {
+  SessionId id;
+  Session& session;
+  std::uint64_t request_id = 0;
+  std::uint16_t frame_type = 0;
+};
+
+// What a verb comes to. Without a body there is no answer now: the request is parked, or one-way.
+struct Outcome {
+  std::optional<ReplyBody> body;
+  bool after_close = false;
+  std::uint32_t completed = kNoSlot;  // an export that others may wait for
+
+  Outcome() = default;
+  template <class Body>
+  requires std::constructible_from<ReplyBody, Body&&> Outcome(Body&& value)
+      : body(std::forward<Body>(value)) {}  // NOLINT: a verb returns its answer
+};
+
+}  // namespace hb::core

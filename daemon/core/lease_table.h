@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// Who holds what: one entry an acquire, on the list of its session and on the list of its export.
+#pragma once
+
+#include <cstdint>
+
+#include "core/slot_table.h"
+#include "core/types.h"
+
+namespace hb::core {
+
+struct Lease {
+  std::uint64_t offset = 0;  // of the granted range inside the export
+  std::uint64_t length = 0;
+  std::uint64_t layout_version = 0;  // pages of another layout are never given under this lease
+  Time created = 0;
+  std::uint32_t first_chunk = 0;
+  std::uint32_t chunk_count = 0;
+  std::uint32_t session = kNoSlot;
+  std::uint32_t exported = kNoSlot;
+  Links of_session;
+  Links of_export;
+  std::uint32_t validity_slot = 0;
+  std::uint32_t validity_value = 0;
+  Access access = Access::kNone;
+  Level level = Level::kNone;
+};
+
+using LeaseTable = SlotTable<Lease, LeaseId>;
+
+}  // namespace hb::core

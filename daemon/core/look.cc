@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include <algorithm>
+
+#include "core/access_rules.h"
+#include "core/failure.h"
+#include "core/lookup.h"
+#include "core/verbs.h"
+#include "core/view.h"
+#include "wire/limits.h"
+
+namespace hb::core {
+
+namespace {
+
+// A page ends early after so many slots, with a cursor: a caller who may see little must not make the others
+// wait while it searches much.
+constexpr std::uint32_t kSlotsPerLook = 16'384;
+
+// Cursors are slot numbers + 1; 0 begins and ends. Calls visit(slot) for each slot of the page until it
+// says false, and returns the next cursor.
+template <class Visit>
+std::uint64_t walk(std::uint64_t cursor, std::uint32_t slots, Visit visit) {
+  const std::uint64_t from = cursor == 0 ? 0 : cursor - 1;
+  for (std::uint64_t slot = from; slot < slots; ++slot)
+    if (slot - from == kSlotsPerLook || !visit(static_cast<std::uint32_t>(slot))) return slot + 1;
+  return 0;
+}
+
+}  // namespace
+
+Outcome list(Call& call, Asker& asker, const ListRequest& request) {
+  const Core& core = call.core;
+  const Principal& principal = asker.session.principal;
+  Listed listed;
+  listed.next_cursor = walk(request.cursor, core.exports.table().slots(), [&](std::uint32_t slot) {
+    if (listed.exports.size() == limits::kListEntries) return false;
+    if (!core.exports.table().live(slot)) return true;
+    const Export& e = core.exports.at(slot);
+    if (e.state != ExportState::kLive || !may_see(core.exports, e, principal)) return true;
+    const std::string_view name = e.name ? std::string_view(*e.name) : std::string_view();
+    if (name.starts_with(request.prefix)) listed.exports.push_back(info_of(core, slot, call.now));
+    return true;
+  });
+  return listed;
+}
+
+Outcome show(Call& call, Asker& asker, const ShowRequest& request) {
+  const Core& core = call.core;
+  const Principal& principal = asker.session.principal;
+  auto found = find_target(core, principal, request.target);
+  if (!found) return std::move(found.error());
+  const Export& e = core.exports.at(found->slot);
+  const std::span<const Chunk> chunks = e.chunks.all();
+  if (request.first_chunk >= chunks.size())
+    return failure(HB_RANGE, "chunk ", request.first_chunk, " asked, the export has ", chunks.size());
+  Shown shown;
+  shown.info = info_of(core, found->slot, call.now);
+  if (is_owner_or_admin(e, principal)) shown.acl = core.exports.acls().at(e.acl);
+  const auto rest = chunks.subspan(request.first_chunk);
+  const std::size_t count = std::min(rest.size(), limits::kListEntries);
+  for (const Chunk& chunk : rest.first(count))
+    shown.chunks.push_back({chunk.start, chunk.size, chunk.allocation, chunk.offset,
+                            core.allocations.at(chunk.allocation).size});
+  shown.more_chunks = count < rest.size();
+  return shown;
+}
+
+Outcome who(Call& call, Asker& asker, const WhoRequest& request) {
+  const Core& core = call.core;
+  const Principal& principal = asker.session.principal;
+  std::uint32_t only = kNoSlot;
+  if (!std::holds_alternative<std::monostate>(request.target)) {
+    auto found = find_target(core, principal, request.target);
+    if (!found) return std::move(found.error());
+    only = found->slot;
+  }
+  const auto visible = [&](const Lease& lease) {
+    return is_owner_or_admin(core.exports.at(lease.exported), principal) ||
+           same_principal(core.sessions.at(lease.session).principal, principal);
+  };
+  WhoListed listed;
+  if (only != kNoSlot && request.cursor == 0 && core.exports.at(only).lease_count <= limits::kListEntries) {
+    for (std::uint32_t slot = core.exports.at(only).leases; slot != kNoSlot;
+         slot = core.leases.at(slot).of_export.next)
+      if (visible(core.leases.at(slot))) listed.holders.push_back(holder_of(core, slot, call.now));
+    return listed;
+  }
+  listed.next_cursor = walk(request.cursor, core.leases.slots(), [&](std::uint32_t slot) {
+    if (listed.holders.size() == limits::kListEntries) return false;
+    if (!core.leases.live(slot)) return true;
+    const Lease& lease = core.leases.at(slot);
+    if ((only == kNoSlot || lease.exported == only) && visible(lease))
+      listed.holders.push_back(holder_of(core, slot, call.now));
+    return true;
+  });
+  return listed;
+}
+
+Counters count(const Core& core) {
+  Counters counters;
+  counters.sessions = core.sessions.size();
+  counters.exports = core.exports.live();
+  counters.allocations = core.allocations.size();
+  counters.leases = core.leases.size();
+  counters.waits = core.waits.size();
+  for (std::uint32_t slot = 0; slot < core.sessions.slots(); ++slot)
+    if (core.sessions.live(slot)) counters.stagings += core.sessions.at(slot).stagings.size();
+  counters.ended_remembered = core.exports.ends().size();
+  counters.bytes = core.allocations.bytes();
+  return counters;
+}
+
+Outcome status(Call& call, Asker& asker) {
+  if (!asker.session.principal.admin)
+    return failure(HB_DENIED, "the daemon's counters are on the admin socket only");
+  return count(call.core);
+}
+
+}  // namespace hb::core

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include "core/lookup.h"
+
+#include <algorithm>
+
+#include "core/access_rules.h"
+#include "core/failure.h"
+#include "wire/key.h"
+#include "wire/name.h"
+
+namespace hb::core {
+
+namespace {
+
+Error unknown_key() {
+  return failure(HB_NOT_FOUND,
+                 "the key names nothing here: it is of another broker or scope, is damaged, or its "
+                 "export ended long ago");
+}
+
+Error denied_key(const Principal& who) {
+  return failure(HB_DENIED, "the key is true, but uid ", who.uid,
+                 " has no right to read what it names; its owner can grant it");
+}
+
+}  // namespace
+
+tl::expected<Found, Error> find_by_key(const Core& core, const Principal& who, const KeyBytes& key) {
+  const KeyFields fields = decode_key(key);
+  if (fields.version != kKeyVersion)
+    return tl::unexpected(
+        failure(HB_VERSION, "key version ", fields.version, ", this daemon knows ", kKeyVersion));
+  if (fields.kind != KeyKind::kKey)
+    return tl::unexpected(failure(HB_UNSUPPORTED, "key kind ", static_cast<unsigned>(fields.kind),
+                                  " is not known to this daemon"));
+  if (fields.broker != core.config.broker_id) return tl::unexpected(unknown_key());
+
+  const ExportId id{fields.export_id};
+  const Export* e = core.exports.find(id);
+  if (e == nullptr || (e->scope != who.scope && !who.admin)) return tl::unexpected(unknown_key());
+  // Generation 0 was never given out: no key of it can be true.
+  if (fields.generation == 0 || fields.generation > e->generation) return tl::unexpected(unknown_key());
+  if (!key_is_authentic(key, derive_secret(core.config.master, fields.export_id, fields.generation)))
+    return tl::unexpected(unknown_key());
+
+  if (fields.generation < e->generation) {
+    if (!could_read(core.exports, *e, fields.generation, who)) return tl::unexpected(unknown_key());
+    return tl::unexpected(failure(HB_STALE, "the key is of generation ", fields.generation,
+                                  ", its export is at ", e->generation, "; get a new key or use the name"));
+  }
+  if (e->state != ExportState::kLive) {
+    if (!could_read(core.exports, *e, fields.generation, who)) return tl::unexpected(unknown_key());
+    return tl::unexpected(failure(HB_GONE, "the export of this key has ended"));
+  }
+  if (!may_see(core.exports, *e, who)) return tl::unexpected(denied_key(who));
+
+  const std::uint64_t size = e->chunks.bytes();
+  if (fields.length == 0 || fields.offset > size || fields.length > size - fields.offset)
+    return tl::unexpected(failure(HB_RANGE, "the key names offset ", fields.offset, " and length ",
+                                  fields.length, ", the export has ", size, " bytes"));
+  return Found{id.slot(), fields.offset, fields.length};
+}
+
+tl::expected<Found, Error> find_by_name(const Core& core, const Principal& who, const NameRef& ref) {
+  if (const auto valid = check_name(ref.name); !valid)
+    return tl::unexpected(failure(HB_INVALID, "name: ", valid.error()));
+  const std::uint32_t owner = ref.owner_uid.value_or(who.uid);
+  const std::uint32_t slot = core.exports.find_name(who.scope, owner, ref.name);
+  if (slot != kNoSlot) {
+    const Export& e = core.exports.at(slot);
+    if (e.state == ExportState::kLive && may_see(core.exports, e, who))
+      return Found{slot, 0, e.chunks.bytes()};
+  }
+  return tl::unexpected(failure(HB_NOT_FOUND, "no export named \"", escape_for_display(ref.name),
+                                "\" of uid ", owner, " that uid ", who.uid, " may read"));
+}
+
+tl::expected<Found, Error> find_by_id(const Core& core, const Principal& who, ExportId id) {
+  const Export* e = core.exports.find(id);
+  if (e != nullptr && e->state == ExportState::kLive && may_see(core.exports, *e, who))
+    return Found{id.slot(), 0, e->chunks.bytes()};
+  if (e != nullptr && e->generation != 0 && e->state != ExportState::kLive &&
+      could_read(core.exports, *e, e->generation, who))
+    return tl::unexpected(failure(HB_GONE, "export ", id.value, " has ended"));
+  return tl::unexpected(failure(HB_NOT_FOUND, "no export ", id.value, " that uid ", who.uid, " may read"));
+}
+
+tl::expected<Found, Error> find_target(const Core& core, const Principal& who, const Target& target) {
+  if (const auto* key = std::get_if<KeyBytes>(&target)) return find_by_key(core, who, *key);
+  if (const auto* name = std::get_if<NameRef>(&target)) return find_by_name(core, who, *name);
+  if (const auto* id = std::get_if<ExportId>(&target)) return find_by_id(core, who, *id);
+  return tl::unexpected(failure(HB_INVALID, "the request names no export"));
+}
+
+tl::expected<Range, Error> range_in(const Export& exported, const Found& target, std::uint64_t offset,
+                                    std::uint64_t length) {
+  if (offset >= target.length || length > target.length - offset)
+    return tl::unexpected(failure(HB_RANGE, "offset ", offset, " and length ", length,
+                                  length == 0 ? " (to the end)" : "", " do not lie inside the ",
+                                  target.length, " bytes of the target"));
+  Range range;
+  range.offset = target.offset + offset;
+  range.length = length == 0 ? target.length - offset : length;
+  const std::span<const Chunk> chunks = exported.chunks.all();
+  const auto after = [&](std::uint64_t byte) {
+    return std::upper_bound(chunks.begin(), chunks.end(), byte,
+                            [](std::uint64_t at, const Chunk& chunk) { return at < chunk.start; }) -
+           chunks.begin();
+  };
+  range.first_chunk = static_cast<std::uint32_t>(after(range.offset) - 1);
+  range.chunk_count = static_cast<std::uint32_t>(after(range.offset + range.length - 1)) - range.first_chunk;
+  return range;
+}
+
+}  // namespace hb::core

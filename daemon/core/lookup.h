@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// From what a request names to the export that is meant, and to nothing the asker may not know of.
+#pragma once
+
+#include <cstdint>
+
+#include "core/core.h"
+
+namespace hb::core {
+
+struct Found {
+  std::uint32_t slot = kNoSlot;
+  std::uint64_t offset = 0;  // the target's own range inside the export
+  std::uint64_t length = 0;
+};
+
+// Live exports the asker may at least read; the order of checks is design rule 7.
+[[nodiscard]] tl::expected<Found, Error> find_by_key(const Core& core, const Principal& who,
+                                                     const KeyBytes& key);
+[[nodiscard]] tl::expected<Found, Error> find_by_name(const Core& core, const Principal& who,
+                                                      const NameRef& name);
+[[nodiscard]] tl::expected<Found, Error> find_by_id(const Core& core, const Principal& who, ExportId id);
+[[nodiscard]] tl::expected<Found, Error> find_target(const Core& core, const Principal& who,
+                                                     const Target& target);
+
+struct Range {
+  std::uint64_t offset = 0;  // inside the export
+  std::uint64_t length = 0;
+  std::uint32_t first_chunk = 0;
+  std::uint32_t chunk_count = 0;
+};
+// `offset` and `length` (0 = to the end) inside the target.
+[[nodiscard]] tl::expected<Range, Error> range_in(const Export& exported, const Found& target,
+                                                  std::uint64_t offset, std::uint64_t length);
+
+}  // namespace hb::core

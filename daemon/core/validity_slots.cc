@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include "core/validity_slots.h"
+
+#include <bit>
+
+namespace hb::core {
+
+ValiditySlots::Granted ValiditySlots::take() {
+  std::uint32_t group = 0;
+  while (group < full_.size() && full_[group] == ~0ull) ++group;
+  if (group == full_.size()) full_.push_back(0);
+  const std::uint32_t word = group * 64 + static_cast<std::uint32_t>(std::countr_one(full_[group]));
+  if (word == words_.size()) words_.push_back(0);
+  const std::uint32_t slot = word * 64 + static_cast<std::uint32_t>(std::countr_one(words_[word]));
+  words_[word] |= 1ull << (slot % 64);
+  if (words_[word] == ~0ull) full_[group] |= 1ull << (word % 64);
+  if (slot == values_.size()) values_.push_back(0);
+  if (++values_[slot] == 0) values_[slot] = 1;
+  ++in_use_;
+  return {slot, values_[slot]};
+}
+
+void ValiditySlots::give_back(std::uint32_t slot) {
+  words_[slot / 64] &= ~(1ull << (slot % 64));
+  full_[slot / 4096] &= ~(1ull << (slot / 64 % 64));
+  --in_use_;
+}
+
+bool ValiditySlots::taken(std::uint32_t slot) const {
+  return slot / 64 < words_.size() && (words_[slot / 64] >> (slot % 64) & 1) != 0;
+}
+
+}  // namespace hb::core

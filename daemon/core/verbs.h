@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// What a session can ask for, one function a verb. Each either happens whole or leaves no trace.
+#pragma once
+
+#include <vector>
+
+#include "core/core.h"
+
+namespace hb::core {
+
+// export.cc
+[[nodiscard]] Outcome export_memory(Call& call, Asker& asker, ExportRequest& request);
+[[nodiscard]] Outcome export_chunks(Call& call, Asker& asker, ExportChunksRequest& request);
+[[nodiscard]] Outcome export_abort(Call& call, Asker& asker, const ExportAbortRequest& request);
+
+// acquire.cc
+[[nodiscard]] Outcome acquire(Call& call, Asker& asker, AcquireRequest& request);
+[[nodiscard]] Outcome fetch(Call& call, Asker& asker, const FetchRequest& request);
+[[nodiscard]] Outcome release(Call& call, Asker& asker, const ReleaseRequest& request);
+[[nodiscard]] std::vector<Broker::Candidate> candidates_of(const Core& core, const Principal& who,
+                                                           const AcquireRequest& request);
+[[nodiscard]] Acquired describe_lease(Core& core, LeaseId id, std::uint32_t max_handles);
+
+// wait.cc
+[[nodiscard]] Outcome park(Call& call, Asker& asker, AcquireRequest& request);
+[[nodiscard]] bool is_parked(const Core& core, const Session& session, std::uint64_t request_id);
+void wake_waiters(Call& call, std::uint32_t export_slot);
+void expire_waits(Call& call);
+void cancel(Call& call, Asker& asker, const CancelRequest& request);
+
+// withdraw.cc
+[[nodiscard]] Outcome withdraw(Call& call, Asker& asker, const WithdrawRequest& request);
+
+// look.cc
+[[nodiscard]] Outcome list(Call& call, Asker& asker, const ListRequest& request);
+[[nodiscard]] Outcome show(Call& call, Asker& asker, const ShowRequest& request);
+[[nodiscard]] Outcome who(Call& call, Asker& asker, const WhoRequest& request);
+[[nodiscard]] Outcome status(Call& call, Asker& asker);
+[[nodiscard]] Counters count(const Core& core);
+
+// answering.cc
+// Sends the answer and, for a mutating request with an id, remembers it.
+void answer(Call& call, Asker& asker, bool mutating, ReplyBody body, bool after_close = false);
+// The first answer of a request sent again, or PROTO for one that is forgotten, or nothing for a new one.
+[[nodiscard]] std::optional<ReplyBody> answered_before(Core& core, const Asker& asker,
+                                                       const Request& request);
+
+}  // namespace hb::core
