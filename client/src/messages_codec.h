@@ -63,8 +63,10 @@ void write_value(protozero::pbf_writer& writer, std::string& out, std::uint32_t 
       writer.add_sint32(number, value);
     } else if constexpr (std::is_same_v<Value, std::int32_t>) {
       writer.add_int32(number, value);
+    } else if constexpr (std::is_enum_v<Value>) {
+      writer.add_int32(number, static_cast<std::int32_t>(value));
     } else {
-      writer.add_uint64(number, static_cast<std::uint64_t>(value));
+      writer.add_uint64(number, value);
     }
   }
 }

@@ -18,7 +18,7 @@ struct Device {
 };
 
 struct AclEntry {
-  enum class Kind : std::uint32_t { kUid = 0, kGid = 1 };
+  enum class Kind : std::int32_t { kUid = 0, kGid = 1 };
   Kind kind = Kind::kUid;
   std::uint32_t id = 0;
   std::uint32_t access = 0;
