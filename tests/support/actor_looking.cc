@@ -12,6 +12,7 @@
 
 #include "support/actor_verbs.h"
 #include "support/fd_census.h"
+#include "support/raw_peer.h"
 
 namespace hb::test {
 namespace {
@@ -190,6 +191,14 @@ Message steal(ActorState&, const Message&) {
   return {{"status", HB_OK}, {"result", result}};
 }
 
+// raw_withdraw socket= id=: on a connection of its own, past the library, which would refuse
+Message raw_withdraw(ActorState&, const Message& m) {
+  RawPeer peer(text_of(m, "socket"));
+  if (peer.hello().status != HB_OK) throw std::runtime_error("no hello");
+  const auto answer = peer.withdraw_id(number_of(m, "id"));
+  return {{"status", answer.status}, {"message", answer.error.message()}};
+}
+
 Message leave(ActorState& state, const Message&) {
   state.leaving = true;
   return {{"status", HB_OK}};
@@ -212,6 +221,7 @@ void add_process_verbs(VerbTable& table) {
   table["in_child"] = in_child;
   table["timer"] = timer;
   table["steal"] = steal;
+  table["raw_withdraw"] = raw_withdraw;
   table["leave"] = leave;
 }
 

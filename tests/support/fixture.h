@@ -28,6 +28,8 @@ class DaemonTest : public testing::Test {
   // Waits until the daemon holds what it held at the start plus `sessions` idle connections; else fails with
   // the difference. `what` says which moment this is.
   void expect_baseline(const std::string& what, std::size_t sessions = 0);
+  // Empty at the baseline, else what differs right now.
+  [[nodiscard]] std::string difference(std::size_t sessions) const;
   // After a restart, which begins a new count.
   void take_baseline();
   // Waits until no session but the asker's is left, then returns the daemon's counters.
@@ -36,7 +38,6 @@ class DaemonTest : public testing::Test {
   DaemonOptions options_;
 
  private:
-  [[nodiscard]] std::string difference(std::size_t sessions) const;
   std::unique_ptr<DaemonProcess> daemon_;
   std::vector<std::string> baseline_;
   std::vector<std::string> one_session_;  // what one idle session adds

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// Kills this process at a chosen frame: the program's sendmsg and recvmsg stand in front of libc's, also for
+// the library it loads. HB_TEST_DIE_AT=WHERE:N with WHERE
+//   send      before the (N+1)th packet goes out
+//   sent      right after it went out, its answer never read
+//   receive   right after the (N+1)th packet came in
+// Calls that move nothing (would block) do not count.
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+struct Plan {
+  char where[16] = "";
+  long left = -1;
+  Plan() {
+    const char* text = std::getenv("HB_TEST_DIE_AT");
+    const char* colon = text == nullptr ? nullptr : std::strchr(text, ':');
+    if (colon == nullptr || colon - text >= static_cast<long>(sizeof where)) return;
+    std::memcpy(where, text, static_cast<std::size_t>(colon - text));
+    left = std::atol(colon + 1);
+  }
+};
+
+Plan& plan() {
+  static Plan one;
+  return one;
+}
+
+void reached(const char* where, bool counts) {
+  Plan& p = plan();
+  if (p.left < 0 || std::strcmp(p.where, where) != 0 || !counts) return;
+  if (p.left-- == 0) ::kill(::getpid(), SIGKILL);
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) ssize_t sendmsg(int fd, const msghdr* message, int flags) {
+  reached("send", true);
+  const ssize_t n = ::syscall(SYS_sendmsg, fd, message, flags);
+  reached("sent", n >= 0);
+  return n;
+}
+
+extern "C" __attribute__((visibility("default"))) ssize_t recvmsg(int fd, msghdr* message, int flags) {
+  const ssize_t n = ::syscall(SYS_recvmsg, fd, message, flags);
+  reached("receive", n > 0);
+  return n;
+}
