@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
       ->type_name("PATH");
   app.add_option("--timeout", options.timeout_s, "Seconds the whole verb may take")
       ->type_name("SECONDS")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
   bool admin = false;
   bool no_admin = false;
@@ -66,7 +66,8 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error) == 0 ? kOk : kLocal;  // --help, --version
     std::string message = error.what();
-    if (argc < 2) message = "say what to do: ls, show, who, ping, version or completion";
+    if (app.get_subcommands().empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
+      message = "say what to do: ls, show, who, ping, version or completion";
     return fail("", message + "; see hipbrokerctl --help", kUsage);
   }
   options.header = !no_header;

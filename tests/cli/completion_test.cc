@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+namespace {
+
+int shell(const std::string& command) { return std::system(command.c_str()); }
+
+const std::string kCtl = HB_TEST_CTL;
+
+TEST(CliCompletion, BashScriptParsesAndCompletes) {
+  EXPECT_EQ(shell(kCtl + " completion bash | bash -n"), 0);
+  EXPECT_EQ(shell("bash -c 'source <(" + kCtl +
+                  " completion bash); COMP_WORDS=(hipbrokerctl ver); COMP_CWORD=1; "
+                  "_hipbrokerctl; [[ ${COMPREPLY[0]} == version ]]'"),
+            0);
+}
+
+// A name is text of another user; a shell must never run it.
+TEST(CliCompletion, ANameIsNeverExpanded) {
+  EXPECT_EQ(shell("bash -c 'source <(" + kCtl +
+                  " completion bash); hipbrokerctl() { echo \"\\$(exit 7; echo ran)\"; }; "
+                  "COMP_WORDS=(hipbrokerctl show \"\"); COMP_CWORD=2; _hipbrokerctl; "
+                  "[[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *exit* ]]'"),
+            0);
+}
+
+TEST(CliCompletion, EveryVerbIsInEveryScript) {
+  for (const char* verb : {"ls", "show", "who", "ping", "version", "completion"})
+    for (const char* name : {"bash", "zsh", "fish"})
+      EXPECT_EQ(shell(kCtl + " completion " + name + " | grep -qw -- " + verb), 0) << name << ' ' << verb;
+}
+
+TEST(CliCompletion, AnUnknownShellIsAUsageError) {
+  EXPECT_EQ(WEXITSTATUS(shell(kCtl + " completion tcsh 2>/dev/null")), 64);
+}
+
+}  // namespace
