@@ -9,6 +9,8 @@ from tree import Finding
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
 DEV = re.compile(r"\./dev ([a-z]+)")
+# A file in a code span, by its folder and its ending: `daemon/core/broker.h`.
+SPAN = re.compile(r"`((?:daemon|client|proto|tests|docs|systemd)/[\w./-]+\.\w+)`")
 VERB = re.compile(r"^verb_(\w+)\(\)", re.MULTILINE)
 
 
@@ -25,6 +27,9 @@ def check(tree):
                 resolved = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
                 if resolved not in known and resolved not in folders:
                     yield Finding(path, number, f"links to {target}, which is not there")
+            for named in SPAN.findall(line):
+                if named not in known:
+                    yield Finding(path, number, f"names {named}, which is not there")
             for verb in DEV.findall(line):
                 if verbs is not None and verb not in verbs:
                     yield Finding(path, number, f"./dev has no verb {verb}")
@@ -33,6 +38,6 @@ def check(tree):
 PLANTED = {
     "dev": "verb_demo() {\n",
     "README.md": "[a](docs/a.md) [b](docs/b.md)\n`./dev demo` `./dev frob` [c](docs) [d](https://x.org/y)\n",
-    "docs/a.md": "[up](../README.md#x)\n",
+    "docs/a.md": "[up](../README.md#x)\n`tests/a.cc` `docs/a.md`\n",
 }
-EXPECTED = {("README.md", 1), ("README.md", 2)}
+EXPECTED = {("README.md", 1), ("README.md", 2), ("docs/a.md", 2)}
