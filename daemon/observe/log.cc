@@ -87,12 +87,11 @@ void log(Level level, const Who& who, std::string_view text) {
 
 std::optional<std::uint64_t> Throttle::admit(std::uint64_t now) {
   constexpr std::uint64_t kPeriodNs = 10'000'000'000;
-  constexpr std::uint32_t kLines = 10;
   if (now - period_start_ >= kPeriodNs) {
     period_start_ = now;
     in_period_ = 0;
   }
-  if (in_period_ >= kLines) {
+  if (in_period_ >= lines_) {
     ++left_out_;
     return std::nullopt;
   }

@@ -33,11 +33,13 @@ void log(Level level, const Who& who, std::string_view text);
 // told with the next line.
 class Throttle {
  public:
+  explicit Throttle(std::uint32_t lines_per_period) : lines_(lines_per_period) {}
   // `now` in nanoseconds of a clock that only rises. How many lines were left out before this one; none =
   // this one is left out.
   [[nodiscard]] std::optional<std::uint64_t> admit(std::uint64_t now);
 
  private:
+  std::uint32_t lines_;
   std::uint64_t period_start_ = 0;
   std::uint32_t in_period_ = 0;
   std::uint64_t left_out_ = 0;

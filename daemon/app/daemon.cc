@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include "app/daemon.h"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "ipc/engine.h"
+#include "ipc/server.h"
+#include "ipc/socket_path.h"
+#include "observe/log.h"
+#include "os/activation.h"
+#include "os/fd_limit.h"
+#include "os/notify.h"
+#include "wire/limits.h"
+#include "wire/name.h"
+#include "wire/sys_error.h"
+
+namespace hb::app {
+namespace {
+
+int fail(int code, const std::string& text) {
+  observe::log(observe::Level::kError, text);
+  return code;
+}
+
+template <std::size_t kBytes>
+bool fill_random(std::array<std::uint8_t, kBytes>& out) {
+  return ::getrandom(out.data(), out.size(), 0) == static_cast<ssize_t>(out.size());
+}
+
+// A descriptor that is 0, 1 or 2 must never be a peer's: libraries write to these numbers.
+void keep_standard_descriptors() {
+  for (int fd = 0; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    const int null = ::open("/dev/null", O_RDWR);
+    if (null >= 0 && null != fd) ::close(null);
+  }
+}
+
+// A listening socket, ours to remove at the end unless a service manager opened it.
+struct Place {
+  UniqueFd listening;
+  std::optional<ipc::BoundSocket> bound;
+  std::string shown;
+};
+
+tl::expected<Place, ipc::BindFailure> open_place(UniqueFd activated, const ipc::SocketPlace& wanted) {
+  Place place;
+  if (activated) {
+    place.listening = std::move(activated);
+    place.shown = "activated";
+    return place;
+  }
+  auto bound = ipc::bind_socket(wanted);
+  if (!bound) return tl::unexpected(std::move(bound.error()));
+  place.listening = std::move(bound->socket);
+  place.shown = escape_for_display(wanted.path);
+  place.bound = std::move(*bound);
+  return place;
+}
+
+void close_place(Place& place) {
+  if (place.bound) ipc::unbind_socket(*place.bound);
+}
+
+struct Places {
+  Place broker;
+  Place admin;
+};
+
+tl::expected<Places, Exit> open_places(const Settings& settings) {
+  auto activated = os::take_activated_sockets();
+  if (!activated) return tl::unexpected(Exit{kExitLocal, {activated.error()}});
+  const auto exit_of = [](const ipc::BindFailure& failure) {
+    return Exit{failure.another_daemon ? kExitAnother : kExitLocal, {failure.message}};
+  };
+  Places places;
+  auto broker = open_place(std::move(activated->broker), {settings.socket, 0666, 0755, false});
+  if (!broker) return tl::unexpected(exit_of(broker.error()));
+  places.broker = std::move(*broker);
+  auto admin = open_place(std::move(activated->admin), {settings.admin_socket, 0600, 0700, true});
+  if (!admin) {
+    close_place(places.broker);
+    return tl::unexpected(exit_of(admin.error()));
+  }
+  places.admin = std::move(*admin);
+  return places;
+}
+
+tl::expected<core::BrokerConfig, std::string> broker_config(const Settings& settings,
+                                                            const os::FdLimit& limit) {
+  core::BrokerConfig config;
+  if (!fill_random(config.broker_id) || !fill_random(config.master)) {
+    return tl::unexpected(SysError::last("getrandom").text());
+  }
+  const auto own = os::count_own_descriptors();
+  if (!own)
+    return tl::unexpected(own.error().text() + "; the daemon needs /proc to tell what a descriptor is");
+  config.fd_limit = limit.limit;
+  config.fd_base = *own;
+  config.ended_exports = settings.ended_exports;
+  config.ended_export_ns = settings.ended_export_ns;
+  return config;
+}
+
+}  // namespace
+
+int run_daemon(const Settings& settings) {
+  keep_standard_descriptors();
+  observe::start_log(settings.log_level);
+  ::umask(0022);
+  std::signal(SIGPIPE, SIG_IGN);  // a closed stderr must not end the daemon
+
+  const auto limit = os::raise_fd_limit();
+  if (!limit) return fail(kExitLocal, limit.error().text());
+  if (const auto grown = os::grow_descriptor_table(limit->limit); !grown) {
+    return fail(kExitLocal, "growing the descriptor table: " + grown.error().text());
+  }
+  auto places = open_places(settings);
+  if (!places) return fail(places.error().code, places.error().lines.front());
+
+  boost::asio::io_context io(1);
+  boost::asio::signal_set signals(io, SIGTERM, SIGINT);
+  // After everything that stays open is open.
+  const auto config = broker_config(settings, *limit);
+  if (!config) {
+    close_place(places->broker);
+    close_place(places->admin);
+    return fail(kExitLocal, config.error());
+  }
+  ipc::Engine engine(io, *config, settings.drivers);
+  ipc::Server server(io, engine);
+  signals.async_wait([&](const boost::system::error_code& error, int number) {
+    if (error) return;
+    os::notify_stopping();
+    observe::log(observe::Level::kInfo, std::string("stopping: ") + ::sigabbrev_np(number));
+    server.stop();
+    engine.stop();
+    io.stop();
+  });
+  server.listen(std::move(places->broker.listening), false);
+  server.listen(std::move(places->admin.listening), true);
+
+  const std::string status = "broker " + places->broker.shown + ", admin " + places->admin.shown;
+  observe::log(observe::Level::kInfo, ipc::daemon_name() + " serves: " + status + "; descriptors: limit " +
+                                          std::to_string(limit->limit) + ", reserve " +
+                                          std::to_string(limits::fd_reserve(limit->limit)) + ", in use " +
+                                          std::to_string(config->fd_base));
+  os::notify_ready("serving " + status);
+  io.run();
+  close_place(places->broker);
+  close_place(places->admin);
+  return kExitOk;
+}
+
+}  // namespace hb::app

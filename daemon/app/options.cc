@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include "app/options.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <utility>
+
+#include "ipc/translate_reply.h"
+
+namespace hb::app {
+namespace {
+
+tl::unexpected<Exit> usage(std::string line) { return tl::unexpected(Exit{kExitUsage, {std::move(line)}}); }
+
+std::string beside(const std::string& socket) {
+  return socket.substr(0, socket.rfind('/')) + "/admin/admin.sock";
+}
+
+}  // namespace
+
+tl::expected<Settings, Exit> read_settings(int argc, const char* const* argv) {
+  CLI::App cli("hipbrokerd: keeps the book of memory that processes of this node share", "hipbrokerd");
+  std::string config_file;
+  std::string socket;
+  std::string level;
+  bool user = false;
+  Settings settings;
+  auto* config_option =
+      cli.add_option("--config", config_file,
+                     std::string("configuration file (default ") + kDefaultConfig + ", if it exists)");
+  auto* socket_option = cli.add_option("--socket", socket,
+                                       std::string("path of the socket (default ") + kDefaultSocket +
+                                           "); the admin socket is admin/admin.sock beside it");
+  cli.add_flag("--user", user, "serve $XDG_RUNTIME_DIR/hipbroker/broker.sock")->excludes(socket_option);
+  cli.add_flag("--check-config", settings.check_only, "check the configuration and exit");
+  cli.add_option("--log-level", level, std::string(observe::kLevelNames) + " (default info)");
+  cli.set_version_flag("--version", ipc::daemon_name());
+  try {
+    cli.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return tl::unexpected(Exit{kExitOk, {cli.help()}});
+  } catch (const CLI::CallForVersion&) {
+    return tl::unexpected(Exit{kExitOk, {ipc::daemon_name()}});
+  } catch (const CLI::ParseError& error) {
+    return usage(std::string("hipbrokerd: ") + error.what() + "; see hipbrokerd --help");
+  }
+
+  Config config;
+  if (config_option->count() == 0 && ::access(kDefaultConfig, F_OK) == 0) config_file = kDefaultConfig;
+  if (!config_file.empty()) {
+    auto read = read_config(config_file);
+    if (!read) return tl::unexpected(Exit{kExitUsage, std::move(read.error())});
+    config = std::move(*read);
+    settings.config_file = config_file;
+  }
+
+  settings.log_level = config.log_level.value_or(observe::Level::kInfo);
+  if (!level.empty()) {
+    const auto known = observe::level_from_name(level);
+    if (!known) {
+      return usage("hipbrokerd: --log-level is \"" + level + "\", expected one of " +
+                   std::string(observe::kLevelNames));
+    }
+    settings.log_level = *known;
+  }
+  if (user) {
+    const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+    if (runtime == nullptr || runtime[0] != '/') {
+      return usage(
+          "hipbrokerd: --user needs $XDG_RUNTIME_DIR to be an absolute path; use --socket PATH instead");
+    }
+    settings.socket = std::string(runtime) + "/hipbroker/broker.sock";
+    settings.admin_socket = beside(settings.socket);
+  } else if (!socket.empty()) {
+    if (socket[0] != '/')
+      return usage("hipbrokerd: --socket is \"" + socket + "\", expected an absolute path");
+    settings.socket = socket;
+    settings.admin_socket = beside(socket);
+  } else {
+    settings.socket = config.socket.value_or(kDefaultSocket);
+    settings.admin_socket = config.admin_socket.value_or(beside(settings.socket));
+  }
+  settings.ended_exports = config.ended_exports.value_or(0);
+  settings.ended_export_ns = config.ended_export_seconds.value_or(0) * 1'000'000'000;
+  settings.drivers = std::move(config.allow_driver);
+  return settings;
+}
+
+}  // namespace hb::app

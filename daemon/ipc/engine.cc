@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include "ipc/engine.h"
+
+#include <sys/stat.h>
+
+#include <boost/asio/post.hpp>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "wire/limits.h"
+
+namespace hb::ipc {
+
+// steady_clock is CLOCK_MONOTONIC here; deadlines of timers and of the core are of one clock.
+core::Time monotonic_now() {
+  return static_cast<core::Time>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                     std::chrono::steady_clock::now().time_since_epoch())
+                                     .count());
+}
+
+Engine::Engine(boost::asio::io_context& io, const core::BrokerConfig& config,
+               std::vector<os::DriverRule> drivers)
+    : io_(io),
+      deadline_(io),
+      config_(config),
+      drivers_(std::move(drivers)),
+      broker_(config),
+      started_(monotonic_now()) {}
+
+Engine::~Engine() { stop(); }
+
+void Engine::stop() {
+  closer_.stop();
+  deadline_.cancel();
+}
+
+// --- sessions -------------------------------------------------------------------------------------
+
+tl::expected<core::SessionId, core::Error> Engine::connect(const core::Principal& principal,
+                                                           core::ProcessInfo process, Recipient& recipient) {
+  auto session = broker_.connect(principal, std::move(process), monotonic_now());
+  if (session) sessions_.emplace(*session, &recipient);
+  return session;
+}
+
+void Engine::disconnect(core::SessionId session) {
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end()) return;
+  backlogged_.erase(found->second);
+  sessions_.erase(found);
+  broker_.disconnect(session, monotonic_now(), effects_);
+  carry_out();
+}
+
+void Engine::apply(core::SessionId session, std::uint64_t request_id, FrameType type, core::Request request) {
+  if (auto* acquire = std::get_if<core::AcquireRequest>(&request)) add_read_only_facts(session, *acquire);
+  broker_.apply(session, request_id, static_cast<std::uint16_t>(type), std::move(request), monotonic_now(),
+                effects_);
+  carry_out();
+}
+
+void Engine::set_backlogged(Recipient& recipient, bool backlogged) {
+  if (backlogged) {
+    backlogged_.insert(&recipient);
+  } else {
+    backlogged_.erase(&recipient);
+  }
+}
+
+// --- effects --------------------------------------------------------------------------------------
+
+void Engine::carry_out() {
+  std::vector<UniqueFd> closing;
+  std::vector<Parked> parked;
+  bool closes = false;
+  for (const core::Effect& effect : effects_)
+    closes = closes || std::holds_alternative<core::CloseHandles>(effect);
+  for (const core::Effect& effect : effects_) {
+    if (const auto* validity = std::get_if<core::SetValidity>(&effect)) {
+      const auto session = sessions_.find(validity->session);
+      if (session != sessions_.end()) session->second->set_validity(validity->slot, validity->value);
+    } else if (const auto* close = std::get_if<core::CloseHandles>(&effect)) {
+      carry_out_close(*close, closing);
+    } else {
+      const auto& reply = std::get<core::Reply>(effect);
+      send(reply, reply.after_close && closes ? &parked : nullptr);
+    }
+  }
+  effects_.clear();
+  if (!closing.empty()) {
+    close_memory(std::move(closing), std::move(parked));
+  } else {
+    for (const Parked& waiting : parked) {  // the handles had been closed before
+      const auto session = sessions_.find(waiting.session);
+      if (session == sessions_.end()) continue;
+      session->second->deliver({waiting.frame.request_id, waiting.frame.bytes, {}, false});
+    }
+  }
+  arm_deadline();
+}
+
+void Engine::carry_out_close(const core::CloseHandles& close, std::vector<UniqueFd>& closing) {
+  if (!backlogged_.empty()) {
+    const Outbox::GoneFrame gone = [this](std::uint64_t request_id) {
+      const auto bytes =
+          writer_.error(request_id, edge_error(HB_GONE, "the export ended before the answer could be sent"));
+      return std::vector<std::byte>(bytes.begin(), bytes.end());
+    };
+    for (Recipient* recipient : backlogged_) recipient->drop_handles(close.handles, gone);
+  }
+  for (const core::HandleId handle : close.handles) {
+    if (handles_.get_read_only(handle) >= 0) note_fds(-1);
+    handles_.take(handle, closing);
+  }
+}
+
+// The core has given the descriptors back to its budget; they count again until they are really closed.
+void Engine::close_memory(std::vector<UniqueFd> fds, std::vector<Parked> parked) {
+  const std::uint64_t batch = ++last_batch_;
+  const std::size_t count = fds.size();
+  if (!parked.empty()) parked_.emplace(batch, std::move(parked));
+  note_fds(static_cast<std::int64_t>(count));
+  closer_.close_memory(std::move(fds), [this, batch, count] {
+    boost::asio::post(io_, [this, batch, count] { closed(batch, count); });
+  });
+}
+
+void Engine::closed(std::uint64_t batch, std::size_t fds) {
+  note_fds(-static_cast<std::int64_t>(fds));
+  const auto found = parked_.find(batch);
+  if (found == parked_.end()) return;
+  for (const Parked& waiting : found->second) {
+    const auto session = sessions_.find(waiting.session);
+    if (session == sessions_.end()) continue;
+    session->second->deliver({waiting.frame.request_id, waiting.frame.bytes, {}, false});
+  }
+  parked_.erase(found);
+}
+
+// A reply points into the core's tables: it is turned into bytes now, even when it is sent later.
+void Engine::send(const core::Reply& reply, std::vector<Parked>* park) {
+  if (reply.request_id == 0) return;  // one-way
+  const auto session = sessions_.find(reply.session);
+  if (session == sessions_.end()) return;
+  OutFrame frame;
+  frame.request_id = reply.request_id;
+  frame.bytes = writer_.reply(reply, edge_counters(reply));
+  const core::Page* page = nullptr;
+  if (const auto* acquired = std::get_if<core::Acquired>(&reply.body)) page = &acquired->page;
+  if (const auto* fetched = std::get_if<core::Fetched>(&reply.body)) page = &fetched->page;
+  if (page != nullptr) {
+    frame.handles = page->handles;
+    frame.read_only = page->read_only;
+  }
+  if (park != nullptr) {
+    park->push_back({reply.session, QueuedFrame::copy_of(frame)});
+  } else {
+    session->second->deliver(frame);
+  }
+}
+
+EdgeCounters Engine::edge_counters(const core::Reply& reply) const {
+  EdgeCounters counters;
+  if (!std::holds_alternative<core::Counters>(reply.body)) return counters;
+  counters.uptime_ns = uptime_ns();
+  counters.fds_used = broker_.fds_used();
+  counters.fds_limit = config_.fd_limit;
+  counters.fds_reserve = limits::fd_reserve(config_.fd_limit);
+  counters.closing = closer_.closing();
+  counters.quarantined = closer_.quarantined();
+  return counters;
+}
+
+void Engine::arm_deadline() {
+  const core::Time next = broker_.next_deadline();
+  if (next == armed_for_) return;
+  armed_for_ = next;
+  if (next == core::kNever) {
+    deadline_.cancel();
+    return;
+  }
+  deadline_.expires_at(std::chrono::steady_clock::time_point(std::chrono::nanoseconds(next)));
+  deadline_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    armed_for_ = core::kNever;
+    broker_.tick(monotonic_now(), effects_);
+    carry_out();
+  });
+}
+
+// --- descriptors ----------------------------------------------------------------------------------
+
+tl::expected<std::vector<core::HandleFacts>, Engine::BadHandle> Engine::admit(std::vector<UniqueFd> fds,
+                                                                              std::uint32_t uid) {
+  std::vector<core::HandleFacts> facts;
+  facts.reserve(fds.size());
+  for (const UniqueFd& fd : fds) {
+    auto probed = os::probe_handle(fd.get(), drivers_);
+    if (!probed) {
+      BadHandle bad{facts.size(), std::move(probed.error().reason)};
+      dispose(std::move(fds), uid);
+      return tl::unexpected(std::move(bad));
+    }
+    facts.push_back(*probed);
+  }
+  for (std::size_t i = 0; i < fds.size(); ++i) handles_.add(std::move(fds[i]), facts[i]);
+  return facts;
+}
+
+void Engine::dispose(std::vector<UniqueFd> fds, std::uint32_t uid) {
+  std::vector<UniqueFd> memory;
+  for (UniqueFd& fd : fds) {
+    const auto probed = os::probe_handle(fd.get(), {});
+    if (probed || !probed.error().may_block) {
+      memory.push_back(std::move(fd));
+      continue;
+    }
+    note_fds(1);
+    closer_.quarantine(uid, std::move(fd), [this] { boost::asio::post(io_, [this] { note_fds(-1); }); });
+  }
+  if (!memory.empty()) close_memory(std::move(memory), {});
+}
+
+void Engine::close_socket(std::uint32_t uid, UniqueFd socket, std::function<void()> closed) {
+  note_fds(1);
+  closer_.close_socket(uid, std::move(socket), [this, closed = std::move(closed)] {
+    boost::asio::post(io_, [this, closed] {
+      note_fds(-1);
+      if (closed) closed();
+    });
+  });
+}
+
+// --- read-only levels -----------------------------------------------------------------------------
+
+void Engine::add_read_only_facts(core::SessionId session, core::AcquireRequest& request) {
+  if (request.access != core::Access::kRead) return;
+  const auto candidates = broker_.readonly_candidates(session, request);
+  request.facts.reserve(candidates.size());
+  for (const core::Broker::Candidate& candidate : candidates) {
+    request.facts.push_back({candidate.allocation, read_only_level(candidate)});
+  }
+}
+
+// Checked at every grant: the owner can change the file's mode at any time.
+core::Level Engine::read_only_level(const core::Broker::Candidate& candidate) {
+  const core::HandleFacts* facts = handles_.facts(candidate.handle);
+  if (facts == nullptr || facts->kind != core::HandleKind::kMemfd) return core::Level::kIntent;
+  if (facts->sealed) return core::Level::kSealed;
+  // Root writes any file, and the owner may change its mode back.
+  if (candidate.reader_uid == 0 || candidate.reader_uid == candidate.owner_uid) return core::Level::kIntent;
+  const auto file = os::reopen_facts(handles_.get(candidate.handle));
+  if (!file || file->owner_uid != candidate.owner_uid || (file->mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return core::Level::kIntent;
+  }
+  if (!facts->writable) return core::Level::kPerReader;  // opened O_RDONLY by its exporter
+  if (handles_.get_read_only(candidate.handle) >= 0) return core::Level::kPerReader;
+  if (!has_room(1)) return core::Level::kIntent;
+  // Refused where the mode does not let the daemon itself read: 0444 is what works for a daemon of any uid.
+  if (!handles_.reopen_read_only(candidate.handle)) return core::Level::kIntent;
+  note_fds(1);
+  return core::Level::kPerReader;
+}
+
+// --- descriptor budget ----------------------------------------------------------------------------
+
+bool Engine::has_room(std::uint64_t fds) const {
+  return broker_.fds_used() + fds + limits::fd_reserve(config_.fd_limit) <= config_.fd_limit;
+}
+
+std::uint64_t Engine::session_budget() const {
+  const std::uint64_t taken = limits::fd_reserve(config_.fd_limit) + config_.fd_base;
+  return config_.fd_limit > taken ? (config_.fd_limit - taken) / config_.fds_per_session : 0;
+}
+
+EdgeError Engine::no_fds(const std::string& message) const {
+  EdgeError error =
+      edge_error(HB_NO_FDS, message + ": RLIMIT_NOFILE of hipbrokerd is " + std::to_string(config_.fd_limit) +
+                                ", " + std::to_string(broker_.fds_used()) +
+                                " are in use; ask again with fewer, or raise its LimitNOFILE");
+  error.what = "RLIMIT_NOFILE";
+  error.used = broker_.fds_used();
+  error.limit = config_.fd_limit;
+  error.who = "hipbrokerd";
+  return error;
+}
+
+}  // namespace hb::ipc

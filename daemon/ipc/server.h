@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// The listeners and the sessions that came from them.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "ipc/engine.h"
+#include "ipc/listener.h"
+#include "ipc/session.h"
+
+namespace hb::ipc {
+
+class Server : public ListenerHost, public SessionHost {
+ public:
+  Server(boost::asio::io_context& io, Engine& engine);
+
+  void listen(UniqueFd socket, bool admin);
+  // No new sessions, and every one ends.
+  void stop();
+
+  [[nodiscard]] bool may_accept(bool admin) override;
+  void accepted(UniqueFd socket, bool admin) override;
+  [[nodiscard]] std::span<std::byte> receive_buffer() override { return buffer_; }
+  [[nodiscard]] RequestReader& reader() override { return reader_; }
+  void log_fault(const observe::Who& who, const std::string& text) override;
+  void log_refusal(const observe::Who& who, const std::string& text) override;
+  void session_ended(Session& session) override;
+  void socket_closed(std::uint32_t uid) override;
+
+ private:
+  // One uid cannot take all the room that others need, whether it said Hello or not.
+  [[nodiscard]] std::uint64_t sessions_per_uid() const;
+  void refuse(UniqueFd socket, std::uint32_t uid, std::uint32_t pid, const std::string& why);
+
+  boost::asio::io_context& io_;
+  Engine& engine_;
+  std::vector<std::byte> buffer_;
+  RequestReader reader_;
+  std::vector<std::unique_ptr<Listener>> listeners_;
+  std::unordered_map<Session*, std::shared_ptr<Session>> sessions_;
+  std::map<std::uint32_t, std::uint64_t> by_uid_;  // sockets, until they are really closed
+  observe::Throttle faults_{10};
+  observe::Throttle refusals_{1};
+  bool stopping_ = false;
+};
+
+}  // namespace hb::ipc

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// One connection of one process, from accept to its end: EOF, the death of the process that connected, a
+// fault, or a reader too slow.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ipc/engine.h"
+#include "ipc/method_table.h"
+#include "ipc/outbox.h"
+#include "ipc/translate_request.h"
+#include "observe/log.h"
+#include "os/peer_credentials.h"
+#include "os/validity_page.h"
+#include "wire/frame.h"
+#include "wire/packet_socket.h"
+
+namespace hb::ipc {
+
+class Session;
+
+// What all sessions of the loop share, and who keeps them alive.
+class SessionHost {
+ public:
+  virtual ~SessionHost() = default;
+  [[nodiscard]] virtual std::span<std::byte> receive_buffer() = 0;
+  [[nodiscard]] virtual RequestReader& reader() = 0;
+  // A line that a peer caused, throttled over all of them.
+  virtual void log_fault(const observe::Who& who, const std::string& text) = 0;
+  // The same for connections that never became sessions: fewer lines still.
+  virtual void log_refusal(const observe::Who& who, const std::string& text) = 0;
+  virtual void session_ended(Session& session) = 0;
+  virtual void socket_closed(std::uint32_t uid) = 0;  // its close() returned
+};
+
+enum class SessionState : std::uint8_t {
+  kAwaitHello,
+  kOpen,
+  kFailing,  // nothing more is read or sent; end() is on its way
+  kEnded,
+};
+
+class Session : public Recipient, public std::enable_shared_from_this<Session> {
+ public:
+  Session(boost::asio::io_context& io, Engine& engine, SessionHost& host, UniqueFd socket,
+          os::PeerCredentials peer, bool admin);
+
+  void start();
+  // Its leases, waits and exports of lifetime `owner` end now. `why` is for the log.
+  void end(const std::string& why);
+
+  [[nodiscard]] std::uint32_t uid() const { return who_.uid; }
+  [[nodiscard]] SessionState state() const { return state_; }
+
+  void deliver(const OutFrame& frame) override;
+  void set_validity(std::uint32_t slot, std::uint32_t value) override;
+  void drop_handles(std::span<const core::HandleId> handles, const Outbox::GoneFrame& gone) override;
+
+ private:
+  void set_state(SessionState next);
+  [[nodiscard]] bool reading() const;
+  // --- in ---
+  void wait_readable();
+  void on_readable();
+  void on_packet(Received received, std::span<const std::byte> bytes);
+  void on_truncated(Received received, std::span<const std::byte> bytes);
+  void on_request(const Method& method, const FrameView& frame, std::vector<UniqueFd> fds);
+  void on_hello(const FrameView& frame);
+  void on_share_page(std::uint64_t request_id);
+  void on_core_request(const Method& method, const FrameView& frame, std::vector<UniqueFd> fds);
+  [[nodiscard]] bool admit_into(core::Request& request, std::uint64_t request_id, std::vector<UniqueFd> fds);
+  // --- out ---
+  enum class Sent : std::uint8_t { kSent, kLater, kFailed };
+  [[nodiscard]] Sent send_now(const OutFrame& frame, std::span<const UniqueFd> owned);
+  void enqueue(QueuedFrame frame);
+  void wait_writable();
+  void retry_soon();
+  void flush();
+  void answer(std::uint64_t request_id, const EdgeError& error);
+  // Answers where the request is known, then ends the session.
+  void fail(std::uint64_t request_id, const EdgeError& error);
+  void fail_later(const std::string& why);
+  void end_at(core::Time deadline, const char* why);
+
+  boost::asio::io_context& io_;
+  Engine& engine_;
+  SessionHost& host_;
+  boost::asio::posix::stream_descriptor socket_;
+  boost::asio::posix::stream_descriptor pidfd_;
+  boost::asio::steady_timer deadline_;  // of the Hello, then of the outbox
+  SessionState state_ = SessionState::kAwaitHello;
+  core::SessionId id_;
+  core::Principal principal_;
+  observe::Who who_;
+  Outbox outbox_;
+  bool waiting_readable_ = false;  // two waits at once would each go on for ever
+  bool too_many_in_flight_logged_ = false;
+  os::ValidityPage page_;
+  std::vector<std::uint32_t> words_;  // of the validity page, until it is made and when it is made again
+};
+
+}  // namespace hb::ipc
