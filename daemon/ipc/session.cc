@@ -16,11 +16,11 @@
 namespace hb::ipc {
 namespace {
 
-// A protobuf string has to be UTF-8; comm and cgroup are bytes of the process's choice.
-std::string printable(const std::string& text) {
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) >= 0x80 || static_cast<unsigned char>(c) < 0x20)
-      return escape_for_display(text);
+// comm and cgroup are bytes of the process's choice: a protobuf string has to be UTF-8, and a page of a list
+// has to fit a frame, so nothing may grow.
+std::string printable(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) >= 0x7f || static_cast<unsigned char>(c) < 0x20) c = '?';
   }
   return text;
 }
@@ -243,7 +243,7 @@ void Session::on_hello(const FrameView& frame) {
   const os::ProcessText text = os::process_text(who_.pid, pidfd_.is_open() ? pidfd_.native_handle() : -1);
   process.command = printable(text.command);
   process.cgroup = printable(text.cgroup);
-  who_.command = escape_for_display(text.command);
+  who_.command = escape_for_display(process.command);
 
   // Until now the edge counted this session's descriptors, from here on the core does.
   const auto own = static_cast<std::int64_t>(engine_.config().fds_per_session);
