@@ -177,6 +177,7 @@ TEST(PacketSocket, CredentialsAndPidfdLeaveRoomFor253AndLeakNothing) {
   const Inbox bare(pair.far);
   EXPECT_EQ(bare.got.outcome, ReceiveOutcome::kPacket);
   EXPECT_TRUE(bare.got.fds.empty());
+  EXPECT_EQ(bare.got.fds.capacity(), 0u) << "nor may it allocate";
 }
 
 TEST(PacketSocket, OwnDescriptorLimitTruncatesDescriptorsButNotBytes) {
