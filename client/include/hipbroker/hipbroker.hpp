@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// C++17 over the C ABI of hipbroker.h: owners that cannot be copied, failures as exceptions. Header-only:
+// nothing of C++ crosses the library's boundary.
+//
+// A moved-from object holds nothing; only destruction and assignment are allowed then. Destruction never
+// throws and never waits for the daemon.
+#ifndef HIPBROKER_HIPBROKER_HPP
+#define HIPBROKER_HIPBROKER_HPP
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "hipbroker/hipbroker.h"
+
+namespace hipbroker {
+
+// What a failed call tells. what() is the sentence; the rest are the fields of hb_error.
+class Error : public std::runtime_error {
+ public:
+  explicit Error(const hb_error& error)
+      : std::runtime_error(std::string(hb_status_name(error.status)) + ": " + error.message), error_(error) {}
+
+  hb_status status() const noexcept { return error_.status; }
+  int sys_errno() const noexcept { return error_.sys_errno; }
+  std::uint64_t used() const noexcept { return error_.used; }
+  std::uint64_t limit() const noexcept { return error_.limit; }
+  // -1: no chunk is concerned.
+  std::int64_t chunk() const noexcept { return error_.chunk; }
+  std::string_view operation() const noexcept { return error_.operation; }
+  std::string_view limited() const noexcept { return error_.what; }
+  std::string_view who() const noexcept { return error_.who; }
+  std::string_view message() const noexcept { return error_.message; }
+
+ private:
+  hb_error error_;
+};
+
+namespace detail {
+
+// Calls `function(arguments..., &error)` and throws what it reports.
+template <class Function, class... Arguments>
+void call(Function&& function, Arguments&&... arguments) {
+  hb_error error = HB_ERROR_INIT;
+  const hb_status status = function(std::forward<Arguments>(arguments)..., &error);
+  if (status == HB_OK) return;
+  error.status = status;
+  throw Error(error);
+}
+
+// The one owner of a C handle.
+template <class Handle, void (*kDestroy)(Handle*)>
+class Owner {
+ public:
+  Owner() noexcept = default;
+  explicit Owner(Handle* handle) noexcept : handle_(handle) {}
+  Owner(Owner&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Owner& operator=(Owner&& other) noexcept {
+    if (this != &other) reset(std::exchange(other.handle_, nullptr));
+    return *this;
+  }
+  Owner(const Owner&) = delete;
+  Owner& operator=(const Owner&) = delete;
+  ~Owner() { reset(nullptr); }
+
+  Handle* get() const noexcept { return handle_; }
+  explicit operator bool() const noexcept { return handle_ != nullptr; }
+
+ private:
+  void reset(Handle* handle) noexcept {
+    Handle* const old = std::exchange(handle_, handle);
+    if (old != nullptr) kDestroy(old);
+  }
+  Handle* handle_ = nullptr;
+};
+
+}  // namespace detail
+
+// How long a call may wait for the daemon. Converts from any duration: hb.ping(std::chrono::seconds(2)).
+class Deadline {
+ public:
+  // Default: no end.
+  constexpr Deadline() noexcept = default;
+  template <class Rep, class Period>
+  Deadline(std::chrono::duration<Rep, Period> in) {  // NOLINT: implicit is the point
+    if (in <= std::chrono::duration<Rep, Period>::zero()) {
+      ns_ = 0;
+    } else {
+      // By seconds first: hours::max() in nanoseconds overflows.
+      const auto seconds = std::chrono::duration_cast<std::chrono::duration<double>>(in).count();
+      ns_ = seconds > 9.0e9 ? HB_NO_DEADLINE
+                            : hb_deadline_in(static_cast<std::uint64_t>(
+                                  std::chrono::duration_cast<std::chrono::nanoseconds>(in).count()));
+    }
+  }
+  // steady_clock is CLOCK_MONOTONIC.
+  Deadline(std::chrono::steady_clock::time_point at) {  // NOLINT: as above
+    const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(at.time_since_epoch()).count();
+    ns_ = since < 0 ? 0 : static_cast<std::uint64_t>(since);
+  }
+  static constexpr Deadline never() noexcept { return Deadline(); }
+  static Deadline no_wait() noexcept {
+    Deadline deadline;
+    deadline.ns_ = 0;
+    return deadline;
+  }
+  constexpr std::uint64_t ns() const noexcept { return ns_; }
+
+ private:
+  std::uint64_t ns_ = HB_NO_DEADLINE;
+};
+
+enum class Access : std::uint32_t { kRead = HB_ACCESS_READ, kReadWrite = HB_ACCESS_READ_WRITE };
+
+class Key {
+ public:
+  Key() = default;
+  explicit Key(const hb_key& key) : key_(key) {}
+  static Key from_bytes(const std::array<std::uint8_t, HB_KEY_BYTES>& bytes) {
+    Key key;
+    std::memcpy(key.key_.bytes, bytes.data(), bytes.size());
+    return key;
+  }
+  static Key from_text(const std::string& text) {
+    Key key;
+    detail::call(hb_key_from_text, text.c_str(), &key.key_);
+    return key;
+  }
+  std::array<std::uint8_t, HB_KEY_BYTES> bytes() const {
+    std::array<std::uint8_t, HB_KEY_BYTES> bytes{};
+    std::memcpy(bytes.data(), key_.bytes, bytes.size());
+    return bytes;
+  }
+  std::string text() const {
+    char text[HB_KEY_TEXT_BYTES];
+    hb_key_to_text(&key_, text);
+    return text;
+  }
+  // No I/O; nothing is verified.
+  hb_key_info inspect() const {
+    hb_key_info info = HB_KEY_INFO_INIT;
+    detail::call(hb_key_inspect, &key_, &info);
+    return info;
+  }
+  const hb_key* get() const noexcept { return &key_; }
+  friend bool operator==(const Key& a, const Key& b) noexcept {
+    return std::memcmp(a.key_.bytes, b.key_.bytes, HB_KEY_BYTES) == 0;
+  }
+  friend bool operator!=(const Key& a, const Key& b) noexcept { return !(a == b); }
+
+ private:
+  hb_key key_{};
+};
+
+// Memory that can be exported.
+class Memory {
+ public:
+  Memory() = default;
+  explicit Memory(hb_memory* memory) noexcept : memory_(memory) {}
+  void* data() const noexcept { return hb_memory_ptr(memory_.get()); }
+  std::uint64_t size() const noexcept { return hb_memory_bytes(memory_.get()); }
+  std::uint64_t chunks() const noexcept { return hb_memory_chunks(memory_.get()); }
+  hb_memory* get() const noexcept { return memory_.get(); }
+  explicit operator bool() const noexcept { return static_cast<bool>(memory_); }
+
+ private:
+  detail::Owner<hb_memory, hb_memory_free> memory_;
+};
+
+// Destroying it ends nothing: an export lives until it is withdrawn or its client is closed.
+class Export {
+ public:
+  Export() = default;
+  explicit Export(hb_export* exported) noexcept : export_(exported) {}
+  hb_export_info info() const noexcept {
+    hb_export_info info = HB_EXPORT_INFO_INIT;
+    hb_export_get_info(export_.get(), &info);
+    return info;
+  }
+  Key key() const { return Key(info().key); }
+  Key subkey(std::uint64_t offset, std::uint64_t bytes) const {
+    hb_key key;
+    detail::call(hb_export_subkey, export_.get(), offset, bytes, &key);
+    return Key(key);
+  }
+  hb_withdrawn withdraw(Deadline deadline = {}) {
+    hb_withdrawn withdrawn = HB_WITHDRAWN_INIT;
+    detail::call(hb_export_withdraw, export_.get(), deadline.ns(), &withdrawn);
+    return withdrawn;
+  }
+  hb_export* get() const noexcept { return export_.get(); }
+  explicit operator bool() const noexcept { return static_cast<bool>(export_); }
+
+ private:
+  detail::Owner<hb_export, hb_export_destroy> export_;
+};
+
+// A mapping of what another process exported. Sharing gives no ordering: synchronise by other means.
+class Import {
+ public:
+  Import() = default;
+  explicit Import(hb_import* imported) noexcept : import_(imported) {}
+  hb_import_info info() const noexcept {
+    hb_import_info info = HB_IMPORT_INFO_INIT;
+    hb_import_get_info(import_.get(), &info);
+    return info;
+  }
+  void* data() const noexcept { return info().ptr; }
+  std::uint64_t size() const noexcept { return info().bytes; }
+  std::string_view metadata() const noexcept {
+    const hb_import_info now = info();
+    return {static_cast<const char*>(now.metadata), now.metadata_bytes};
+  }
+  // A read of shared memory. False once withdrawn, revoked, replaced, or the session was lost.
+  bool is_current() const noexcept { return hb_import_is_current(import_.get()) != 0; }
+  Key subkey(std::uint64_t offset, std::uint64_t bytes) const {
+    hb_key key;
+    detail::call(hb_import_subkey, import_.get(), offset, bytes, &key);
+    return Key(key);
+  }
+  hb_import* get() const noexcept { return import_.get(); }
+  explicit operator bool() const noexcept { return static_cast<bool>(import_); }
+
+ private:
+  detail::Owner<hb_import, hb_import_close> import_;
+};
+
+// Descriptors without a mapping.
+class Handles {
+ public:
+  Handles() = default;
+  explicit Handles(hb_handles* handles) noexcept : handles_(handles) {}
+  hb_import_info info() const noexcept {
+    hb_import_info info = HB_IMPORT_INFO_INIT;
+    hb_handles_get_info(handles_.get(), &info);
+    return info;
+  }
+  std::size_t chunk_count() const noexcept { return hb_handles_chunk_count(handles_.get()); }
+  const hb_handle_chunk* chunks() const noexcept { return hb_handles_chunks(handles_.get()); }
+  std::size_t fd_count() const noexcept { return hb_handles_fd_count(handles_.get()); }
+  int borrow_fd(std::size_t index) const noexcept { return hb_handles_fd(handles_.get(), index); }
+  // Yours to close. -1 when taken or out of range.
+  int take_fd(std::size_t index) noexcept { return hb_handles_take_fd(handles_.get(), index); }
+  hb_handles* get() const noexcept { return handles_.get(); }
+  explicit operator bool() const noexcept { return static_cast<bool>(handles_); }
+
+ private:
+  detail::Owner<hb_handles, hb_handles_release> handles_;
+};
+
+struct ExportOptions {
+  std::string name;  // "" = anonymous
+  std::string metadata;
+  std::vector<hb_acl_entry> acl;
+  std::uint32_t max_access = 0;  // 0 = all that the descriptors allow
+  Deadline deadline;
+};
+
+struct ImportOptions {
+  std::uint32_t owner_uid = HB_OWN_UID;
+  Access access = Access::kRead;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = HB_WHOLE;
+  void* address = nullptr;
+  std::uint32_t demand_level = HB_LEVEL_ANY;
+  bool alias = false;
+  bool wait = false;  // for the name
+  Deadline deadline;
+};
+
+class Client {
+ public:
+  // Search order of hb_client_options.
+  Client() : Client(hb_client_options HB_CLIENT_OPTIONS_INIT) {}
+  explicit Client(const std::string& socket, Deadline deadline = {})
+      : Client(options_for(socket.c_str(), deadline)) {}
+  explicit Client(const hb_client_options& options) {
+    hb_client* client = nullptr;
+    detail::call(hb_client_open, &options, &client);
+    client_ = detail::Owner<hb_client, hb_client_close>(client);
+  }
+
+  hb_client_info info() const {
+    hb_client_info info = HB_CLIENT_INFO_INIT;
+    detail::call(hb_client_get_info, client_.get(), &info);
+    return info;
+  }
+  std::chrono::nanoseconds ping(Deadline deadline = {}) const {
+    std::uint64_t uptime = 0;
+    detail::call(hb_ping, client_.get(), deadline.ns(), &uptime);
+    return std::chrono::nanoseconds(uptime);
+  }
+  hb_stats stats() const noexcept {
+    hb_stats stats{};
+    stats.size = sizeof stats;
+    hb_client_get_stats(client_.get(), &stats);
+    return stats;
+  }
+
+  Memory allocate(std::uint64_t bytes, std::uint64_t chunk_bytes = 0, bool sealed = false) const {
+    hb_memory_options options = HB_MEMORY_OPTIONS_INIT;
+    options.bytes = bytes;
+    options.chunk_bytes = chunk_bytes;
+    options.sealed = sealed ? 1 : 0;
+    hb_memory* memory = nullptr;
+    detail::call(hb_memory_alloc, client_.get(), &options, &memory);
+    return Memory(memory);
+  }
+
+  Export export_memory(const void* ptr, std::uint64_t bytes, const ExportOptions& options = {}) const {
+    hb_export_options given = given_options(options);
+    given.ptr = ptr;
+    given.bytes = bytes;
+    return create_export(given);
+  }
+  Export export_memory(const Memory& memory, const ExportOptions& options = {}) const {
+    return export_memory(memory.data(), memory.size(), options);
+  }
+  // Descriptors are borrowed for the length of the call.
+  Export export_chunks(const std::vector<hb_chunk>& chunks, const ExportOptions& options = {}) const {
+    hb_export_options given = given_options(options);
+    given.chunks = chunks.data();
+    given.chunk_count = chunks.size();
+    return create_export(given);
+  }
+
+  Import import(const Key& key, const ImportOptions& options = {}) const {
+    return open_import(given_options(key.get(), nullptr, options));
+  }
+  Import import(const std::string& name, const ImportOptions& options = {}) const {
+    return open_import(given_options(nullptr, name.c_str(), options));
+  }
+  Handles acquire(const Key& key, const ImportOptions& options = {}) const {
+    return open_handles(given_options(key.get(), nullptr, options));
+  }
+  Handles acquire(const std::string& name, const ImportOptions& options = {}) const {
+    return open_handles(given_options(nullptr, name.c_str(), options));
+  }
+  void wait_for(const std::string& name, Deadline deadline = {}, std::uint32_t owner_uid = HB_OWN_UID) const {
+    detail::call(hb_wait_name, client_.get(), name.c_str(), owner_uid, deadline.ns());
+  }
+
+  hb_withdrawn withdraw(std::uint64_t export_id, Deadline deadline = {}) const {
+    hb_withdrawn withdrawn = HB_WITHDRAWN_INIT;
+    detail::call(hb_withdraw_id, client_.get(), export_id, deadline.ns(), &withdrawn);
+    return withdrawn;
+  }
+  // Every export of this client over any byte of the range.
+  hb_withdrawn withdraw(const void* ptr, std::uint64_t bytes, Deadline deadline = {}) const {
+    hb_withdrawn withdrawn = HB_WITHDRAWN_INIT;
+    detail::call(hb_withdraw_range, client_.get(), ptr, bytes, deadline.ns(), &withdrawn);
+    return withdrawn;
+  }
+  hb_withdrawn withdraw_all(Deadline deadline = {}) const {
+    hb_withdrawn withdrawn = HB_WITHDRAWN_INIT;
+    detail::call(hb_withdraw_all, client_.get(), deadline.ns(), &withdrawn);
+    return withdrawn;
+  }
+
+  hb_client* get() const noexcept { return client_.get(); }
+
+ private:
+  static hb_client_options options_for(const char* socket, Deadline deadline) {
+    hb_client_options options = HB_CLIENT_OPTIONS_INIT;
+    options.socket = socket;
+    options.deadline_ns = deadline.ns();
+    return options;
+  }
+  static hb_export_options given_options(const ExportOptions& options) {
+    hb_export_options given = HB_EXPORT_OPTIONS_INIT;
+    given.name = options.name.empty() ? nullptr : options.name.c_str();
+    given.metadata = options.metadata.data();
+    given.metadata_bytes = options.metadata.size();
+    given.acl = options.acl.data();
+    given.acl_count = options.acl.size();
+    given.max_access = options.max_access;
+    given.deadline_ns = options.deadline.ns();
+    return given;
+  }
+  static hb_import_options given_options(const hb_key* key, const char* name, const ImportOptions& options) {
+    hb_import_options given = HB_IMPORT_OPTIONS_INIT;
+    given.key = key;
+    given.name = name;
+    given.owner_uid = options.owner_uid;
+    given.access = static_cast<std::uint32_t>(options.access);
+    given.offset = options.offset;
+    given.bytes = options.bytes;
+    given.address = options.address;
+    given.demand_level = options.demand_level;
+    given.alias = options.alias ? 1 : 0;
+    given.wait = options.wait ? 1 : 0;
+    given.deadline_ns = options.deadline.ns();
+    return given;
+  }
+  Export create_export(const hb_export_options& options) const {
+    hb_export* exported = nullptr;
+    detail::call(hb_export_create, client_.get(), &options, &exported);
+    return Export(exported);
+  }
+  Import open_import(const hb_import_options& options) const {
+    hb_import* imported = nullptr;
+    detail::call(hb_import_open, client_.get(), &options, &imported);
+    return Import(imported);
+  }
+  Handles open_handles(const hb_import_options& options) const {
+    hb_handles* handles = nullptr;
+    detail::call(hb_handles_acquire, client_.get(), &options, &handles);
+    return Handles(handles);
+  }
+
+  detail::Owner<hb_client, hb_client_close> client_;
+};
+
+}  // namespace hipbroker
+
+#endif

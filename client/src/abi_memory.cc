@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include "abi.h"
+#include "memory.h"
+
+using namespace hb::client;
+
+struct hb_memory {
+  std::shared_ptr<Memory> memory;
+};
+
+hb_status hb_memory_alloc(hb_client* client, const hb_memory_options* options, hb_memory** ret_memory,
+                          hb_error* error) {
+  return client_boundary(client, error, [&]() -> Result<void> {
+    if (options == nullptr) return null_argument("options");
+    if (ret_memory == nullptr) return null_argument("ret_memory");
+    const hb_memory_options defaults = HB_MEMORY_OPTIONS_INIT;
+    const auto given = read_options(options, defaults, "hb_memory_options");
+    if (!given) return tl::unexpected(given.error());
+    AllocateRequest request;
+    request.bytes = given->bytes;
+    request.chunk_bytes = given->chunk_bytes;
+    request.sealed = given->sealed != 0;
+    auto handle = std::make_unique<hb_memory>();
+    auto memory = Memory::create(given->provider, request, client->client->mark());
+    if (!memory) return tl::unexpected(std::move(memory.error()));
+    handle->memory = std::move(*memory);
+    *ret_memory = handle.release();
+    return {};
+  });
+}
+
+void* hb_memory_ptr(const hb_memory* memory) {
+  return memory == nullptr ? nullptr : memory->memory->allocation().ptr();
+}
+uint64_t hb_memory_bytes(const hb_memory* memory) {
+  return memory == nullptr ? 0 : memory->memory->allocation().bytes();
+}
+uint64_t hb_memory_chunks(const hb_memory* memory) {
+  return memory == nullptr ? 0 : memory->memory->allocation().chunk_count();
+}
+void hb_memory_free(hb_memory* memory) { delete memory; }

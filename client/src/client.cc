@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include "client.h"
+
+#include <poll.h>
+
+#include <algorithm>
+
+namespace hb::client {
+namespace {
+
+// Nothing announces a daemon that is not there; it is looked for at growing distances.
+constexpr int kFirstRetryMs = 2;
+constexpr int kLastRetryMs = 50;
+
+void wait_before_retry(int delay_ms, std::uint64_t deadline_ns) {
+  const std::uint64_t now = now_ns();
+  const std::uint64_t end = std::min(deadline_ns, now + static_cast<std::uint64_t>(delay_ms) * 1'000'000u);
+  if (end <= now) return;
+  const timespec until{static_cast<time_t>(end / 1'000'000'000u), static_cast<long>(end % 1'000'000'000u)};
+  while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
+  }
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Client>> Client::open(ClientOptions options) {
+  auto mark = ProcessMark::take();
+  if (!mark) return tl::unexpected(std::move(mark.error()));
+  auto connection = connect_daemon(options.connect, options.deadline_ns);
+  if (!connection) return tl::unexpected(std::move(connection.error()));
+  auto session = Session::open(std::move(*connection), *mark, options.deadline_ns);
+  if (!session) return tl::unexpected(std::move(session.error()));
+  return std::make_shared<Client>(std::move(options), *mark, std::move(*session));
+}
+
+Client::Client(ClientOptions options, ProcessMark mark, std::shared_ptr<Session> session)
+    : options_(std::move(options)),
+      mark_(mark),
+      session_(std::move(session)),
+      imports_(options_.cache_bytes, stats_) {}
+
+void Client::close() {
+  std::shared_ptr<Session> session;
+  std::vector<std::shared_ptr<ExportRecord>> exports;
+  {
+    const std::lock_guard guard(lock_);
+    closed_ = true;
+    session = session_;
+    exports.swap(exports_);
+  }
+  for (const auto& record : exports) ExportRegistry::get().remove(*record);
+  session->close();
+  imports_.drop_idle();
+}
+
+std::shared_ptr<Session> Client::last_session() const {
+  const std::lock_guard guard(lock_);
+  return session_;
+}
+
+Result<std::shared_ptr<Session>> Client::session(std::uint64_t deadline_ns) {
+  std::unique_lock lock(lock_);
+  for (;;) {
+    if (closed_) return fail(HB_CLOSED, "the client was closed");
+    if (!session_->is_lost()) return session_;
+    if (!connecting_) break;
+    if (deadline_ns == kNoDeadline)
+      connected_.wait(lock);
+    else if (connected_.wait_until(lock, time_point(deadline_ns)) == std::cv_status::timeout && connecting_)
+      return fail(HB_TIMEOUT, "the daemon went away and was not back at the deadline");
+  }
+  connecting_ = true;
+  lock.unlock();
+  auto made = reconnect(deadline_ns);
+  lock.lock();
+  connecting_ = false;
+  connected_.notify_all();
+  if (!made) return made;
+  if (closed_) {
+    (*made)->close();
+    return fail(HB_CLOSED, "the client was closed");
+  }
+  replace_session(*made);
+  return made;
+}
+
+Result<std::shared_ptr<Session>> Client::reconnect(std::uint64_t deadline_ns) const {
+  for (int delay_ms = kFirstRetryMs;; delay_ms = std::min(delay_ms * 2, kLastRetryMs)) {
+    Error last;
+    auto connection = connect_daemon(options_.connect, deadline_ns);
+    if (connection) {
+      auto session = Session::open(std::move(*connection), mark_, deadline_ns);
+      if (session) return session;
+      // A daemon on its way down hangs up on a hello: as good as not there.
+      if (session.error().status != HB_CLOSED) return session;
+      last = std::move(session.error());
+      last.status = HB_NO_DAEMON;
+    } else {
+      if (connection.error().status != HB_NO_DAEMON) return tl::unexpected(std::move(connection.error()));
+      last = std::move(connection.error());
+    }
+    if (now_ns() >= deadline_ns) {
+      last.message = "the daemon went away and was not back at the deadline: " + last.message;
+      return fail(std::move(last));
+    }
+    wait_before_retry(delay_ms, deadline_ns);
+  }
+}
+
+void Client::replace_session(std::shared_ptr<Session> session) {
+  for (const auto& record : exports_) ExportRegistry::get().remove(*record);
+  exports_.clear();
+  session_ = std::move(session);
+  Stats::add(stats_.reconnects);
+}
+
+void Client::add_export(std::shared_ptr<ExportRecord> record) {
+  ExportRegistry::get().add(record);
+  const std::lock_guard guard(lock_);
+  std::erase_if(exports_, [](const auto& old) { return !old->is_live(); });
+  exports_.push_back(std::move(record));
+}
+
+std::vector<std::shared_ptr<ExportRecord>> Client::live_exports() const {
+  const std::lock_guard guard(lock_);
+  std::vector<std::shared_ptr<ExportRecord>> live;
+  for (const auto& record : exports_)
+    if (record->is_live()) live.push_back(record);
+  return live;
+}
+
+std::vector<std::shared_ptr<ExportRecord>> Client::live_exports_over(const void* ptr,
+                                                                     std::uint64_t bytes) const {
+  const auto start = reinterpret_cast<std::uintptr_t>(ptr);
+  auto live = live_exports();
+  std::erase_if(live, [&](const auto& record) {
+    const auto own = reinterpret_cast<std::uintptr_t>(record->ptr);
+    if (record->ptr == nullptr) return true;
+    return own < start ? start - own >= record->bytes : own - start >= bytes;
+  });
+  return live;
+}
+
+void Client::forget_export(std::uint64_t id) {
+  std::shared_ptr<ExportRecord> gone;
+  {
+    const std::lock_guard guard(lock_);
+    const auto found =
+        std::find_if(exports_.begin(), exports_.end(), [&](const auto& record) { return record->id == id; });
+    if (found == exports_.end()) return;
+    gone = std::move(*found);
+    exports_.erase(found);
+  }
+  gone->withdrawn.store(true, std::memory_order_release);
+  ExportRegistry::get().remove(*gone);
+}
+
+}  // namespace hb::client

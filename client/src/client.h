@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// One client: its session, which is made anew when the daemon went away, its exports, its imports, its
+// counters. Lives as long as any handle made through it.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "connect.h"
+#include "export_record.h"
+#include "import_cache.h"
+#include "session.h"
+#include "stats.h"
+
+namespace hb::client {
+
+struct ClientOptions {
+  ConnectOptions connect;
+  std::uint64_t deadline_ns = kNoDeadline;
+  std::uint64_t cache_bytes = 0;
+};
+
+class Client {
+ public:
+  // Never connected before: HB_NO_DAEMON at once, whatever the deadline.
+  [[nodiscard]] static Result<std::shared_ptr<Client>> open(ClientOptions options);
+  Client(ClientOptions options, ProcessMark mark, std::shared_ptr<Session> session);
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  // Ends the session. Handles made through this client stay to be destroyed.
+  void close();
+
+  // False in a forked child.
+  [[nodiscard]] bool is_here() const noexcept { return mark_.is_here(); }
+  [[nodiscard]] ProcessMark mark() const { return mark_; }
+
+  // The session; a new one when the last was lost, for which the daemon is waited for until the deadline.
+  [[nodiscard]] Result<std::shared_ptr<Session>> session(std::uint64_t deadline_ns);
+  [[nodiscard]] std::shared_ptr<Session> last_session() const;
+
+  // Runs a request on the session. A session that was found dead before the request left it is replaced and
+  // the request made there: only for requests that mean the same on every session.
+  template <class Request>
+  auto on_session(std::uint64_t deadline_ns, Request&& request)
+      -> decltype(request(std::declval<const std::shared_ptr<Session>&>())) {
+    constexpr int kAttempts = 4;  // a daemon that hangs up on every hello is not asked for ever
+    for (int attempt = 1;; ++attempt) {
+      auto current = session(deadline_ns);
+      if (!current) return tl::unexpected(std::move(current.error()));
+      auto result = request(*current);
+      if (result || !result.error().not_sent || attempt == kAttempts) return result;
+    }
+  }
+
+  void add_export(std::shared_ptr<ExportRecord> record);
+  // Of the current session and not withdrawn; all of them, or those over any byte of the range.
+  [[nodiscard]] std::vector<std::shared_ptr<ExportRecord>> live_exports() const;
+  [[nodiscard]] std::vector<std::shared_ptr<ExportRecord>> live_exports_over(const void* ptr,
+                                                                             std::uint64_t bytes) const;
+  void forget_export(std::uint64_t id);
+
+  [[nodiscard]] ImportCache& imports() { return imports_; }
+  [[nodiscard]] Stats& stats() { return stats_; }
+  [[nodiscard]] const Stats& stats() const { return stats_; }
+
+ private:
+  [[nodiscard]] Result<std::shared_ptr<Session>> reconnect(std::uint64_t deadline_ns) const;
+  // The old session's exports and leases are gone with it. Where exports are to be offered again, here.
+  void replace_session(std::shared_ptr<Session> session);
+
+  const ClientOptions options_;
+  const ProcessMark mark_;
+  mutable std::mutex lock_;
+  std::shared_ptr<Session> session_;
+  bool closed_ = false;
+  bool connecting_ = false;
+  std::condition_variable connected_;
+  std::vector<std::shared_ptr<ExportRecord>> exports_;
+  Stats stats_;
+  ImportCache imports_;
+};
+
+}  // namespace hb::client

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include "export_record.h"
+
+#include <mutex>
+
+#include "fork_guard.h"
+
+namespace hb::client {
+
+KeyBytes ExportRecord::subkey(std::uint64_t offset, std::uint64_t length) const {
+  KeyFields fields = decode_key(key);
+  fields.offset += offset;
+  fields.length = length;
+  return encode_key(fields, secret);
+}
+
+ExportRegistry& ExportRegistry::get() {
+  static auto* registry = new ExportRegistry;  // never destroyed: static destructors may still close handles
+  return *registry;
+}
+
+void ExportRegistry::add(const std::shared_ptr<ExportRecord>& record) {
+  const std::lock_guard guard(process_lock());
+  records_.insert_or_assign({record->broker, record->id}, record);
+}
+
+void ExportRegistry::remove(const ExportRecord& record) {
+  const std::lock_guard guard(process_lock());
+  records_.erase({record.broker, record.id});
+}
+
+std::shared_ptr<ExportRecord> ExportRegistry::by_id(const BrokerId& broker, std::uint64_t id) const {
+  const std::lock_guard guard(process_lock());
+  const auto found = records_.find({broker, id});
+  return found == records_.end() ? nullptr : found->second.lock();
+}
+
+std::shared_ptr<ExportRecord> ExportRegistry::by_name(const BrokerId& broker, const std::string& name,
+                                                      std::uint32_t owner_uid) const {
+  // Destroying the last reference takes the lock's memory elsewhere: keep candidates until it is free.
+  std::vector<std::shared_ptr<ExportRecord>> seen;
+  const std::lock_guard guard(process_lock());
+  for (const auto& [id, weak] : records_) {
+    auto record = weak.lock();
+    if (record == nullptr) continue;
+    if (id.first == broker && record->name == name && record->owner_uid == owner_uid && record->is_live())
+      return record;
+    seen.push_back(std::move(record));
+  }
+  return nullptr;
+}
+
+}  // namespace hb::client

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// Making and ending exports.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "client.h"
+#include "hipbroker/hipbroker.h"
+#include "providers/provider.h"
+
+namespace hb::client {
+
+struct ExportRequest {
+  std::string name;  // "" = anonymous
+  std::span<const std::byte> metadata;
+  std::span<const hb_acl_entry> acl;
+  std::uint32_t max_access = 0;
+  const void* ptr = nullptr;
+  std::uint64_t bytes = 0;           // with ptr
+  std::span<const hb_chunk> chunks;  // without
+  std::uint64_t deadline_ns = 0;
+};
+
+// Whole or not at all.
+[[nodiscard]] Result<std::shared_ptr<ExportRecord>> create_export(Client& client,
+                                                                  const ExportRequest& request);
+
+struct WithdrawnCount {
+  std::uint64_t exports = 0;
+  std::uint64_t holders = 0;
+};
+// HB_GONE when it was withdrawn already or its session was lost.
+[[nodiscard]] Result<WithdrawnCount> withdraw_export(Client& client, ExportRecord& record,
+                                                     std::uint64_t deadline_ns);
+[[nodiscard]] Result<WithdrawnCount> withdraw_id(Client& client, std::uint64_t id, std::uint64_t deadline_ns);
+[[nodiscard]] Result<WithdrawnCount> withdraw_range(Client& client, const void* ptr, std::uint64_t bytes,
+                                                    std::uint64_t deadline_ns);
+[[nodiscard]] Result<WithdrawnCount> withdraw_all(Client& client, std::uint64_t deadline_ns);
+
+}  // namespace hb::client

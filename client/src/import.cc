@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include "import.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "client.h"
+#include "interval_map.h"
+
+namespace hb::client {
+namespace {
+
+// Maps page after page into one range.
+class Mapper {
+ public:
+  Mapper(hb_import& imported, void* address) : imported_(imported), address_(address) {}
+
+  Result<void> take(const Grant& grant, const GrantPage& page) {
+    for (const PageChunk& chunk : page.chunks) {
+      const std::uint64_t low = std::max(chunk.start, grant.offset);
+      const std::uint64_t high = std::min(chunk.start + chunk.bytes, grant.offset + grant.bytes);
+      if (low >= high)
+        return fail(HB_PROTO, "chunk " + std::to_string(chunk.number) + " lies outside of the range granted");
+      const std::uint64_t inside = low - chunk.start;
+      if (imported_.range == nullptr) {
+        if (auto begun = begin(grant, chunk.object_offset + inside); !begun) return begun;
+      }
+      ImportedRange::Part part;
+      part.object = {page.fds[chunk.handle].get(), chunk.object_offset + inside, high - low};
+      part.at = low - grant.offset;
+      part.chunk = chunk.number;
+      part.object_bytes = chunk.object_offset + chunk.bytes;
+      if (auto mapped = imported_.range->map(part); !mapped) return mapped;
+    }
+    return {};
+  }
+
+ private:
+  Result<void> begin(const Grant& grant, std::uint64_t first_offset) {
+    Provider* const mapper = provider_of_kind(grant.handle_kind);
+    if (mapper == nullptr)
+      return fail(HB_UNSUPPORTED, "handle kind " + std::to_string(grant.handle_kind) +
+                                      " cannot be mapped by this library; acquire the descriptors instead");
+    RangeRequest range;
+    range.bytes = grant.bytes;
+    range.first_offset = first_offset;
+    range.address = address_;
+    range.writable = (imported_.key.access & HB_ACCESS_READ_WRITE) == HB_ACCESS_READ_WRITE;
+    range.handle_kind = grant.handle_kind;
+    auto begun = mapper->begin_import(range);
+    if (!begun) return tl::unexpected(std::move(begun.error()));
+    imported_.range = std::move(*begun);
+    return {};
+  }
+
+  hb_import& imported_;
+  void* address_;
+};
+
+Result<std::unique_ptr<hb_import>> make_import(const std::shared_ptr<Client>& client,
+                                               const ImportRequest& request) {
+  auto imported = std::make_unique<hb_import>();
+  imported->client = client;
+  imported->key = request.key;
+  Mapper mapper(*imported, request.address);
+  AcquireRequest wanted;
+  wanted.target = request.key.target;
+  wanted.access = request.key.access;
+  wanted.offset = request.key.offset;
+  wanted.bytes = request.key.bytes;
+  wanted.demand_level = request.key.demand_level;
+  wanted.wait = request.wait;
+  wanted.deadline_ns = request.deadline_ns;
+  auto acquired = acquire(
+      *client, wanted, [&](const Grant& grant, const GrantPage& page) { return mapper.take(grant, page); });
+  if (!acquired) return tl::unexpected(std::move(acquired.error()));
+  imported->grant = std::move(acquired->grant);
+  imported->lease = std::move(acquired->lease);
+  imported->ptr = imported->range->ptr();
+  Interval interval;
+  interval.start = reinterpret_cast<std::uintptr_t>(imported->ptr);
+  interval.bytes = imported->grant.bytes;
+  interval.origin = Origin::kImported;
+  IntervalMap::get().add(std::move(interval));
+  Stats::add(client->stats().imports);
+  Stats::add(client->stats().mapped_bytes, imported->grant.bytes);
+  return imported;
+}
+
+Result<std::shared_ptr<ExportRecord>> find_own(Client& client, const AcquireTarget& target,
+                                               std::uint64_t deadline_ns) {
+  std::shared_ptr<ExportRecord> record;
+  if (target.key) {
+    const KeyFields fields = decode_key(*target.key);
+    record = ExportRegistry::get().by_id(fields.broker, fields.export_id);
+    if (record != nullptr) {
+      if (fields.generation != record->generation)
+        return fail(HB_STALE, "the key names generation " + std::to_string(fields.generation) +
+                                  ", the export is at " + std::to_string(record->generation));
+      if (!key_is_authentic(*target.key, record->secret))
+        return fail(HB_NOT_FOUND, "the key is not one of this export");
+    }
+  } else {
+    auto session = client.session(deadline_ns);
+    if (!session) return tl::unexpected(std::move(session.error()));
+    BrokerId broker{};
+    std::memcpy(broker.data(), (*session)->hello().broker_id.data(), broker.size());
+    record = ExportRegistry::get().by_name(broker, target.name,
+                                           target.owner_uid.value_or((*session)->hello().uid));
+  }
+  if (record == nullptr)
+    return fail(HB_INVALID,
+                "alias: no client of this process exports that; import it without alias for a mapping");
+  if (!record->is_live()) return fail(HB_GONE, "alias: the export has ended");
+  return record;
+}
+
+Result<hb_import*> open_alias(const std::shared_ptr<Client>& client, const ImportRequest& request) {
+  auto record = find_own(*client, request.key.target, request.deadline_ns);
+  if (!record) return tl::unexpected(std::move(record.error()));
+  auto memory = (*record)->memory.lock();
+  if (memory == nullptr)
+    return fail(HB_INVALID, (*record)->ptr == nullptr
+                                ? "alias: it was exported from descriptors, there is no pointer of the owner"
+                                : "alias: the owner has freed the memory");
+  const KeyFields whole = decode_key((*record)->key);
+  const KeyFields part = request.key.target.key ? decode_key(*request.key.target.key) : whole;
+  const std::uint64_t begin = part.offset - whole.offset;  // of the target inside what was exported
+  const std::uint64_t offset = request.key.offset;
+  if (part.offset < whole.offset || begin > (*record)->bytes || part.length > (*record)->bytes - begin ||
+      offset >= part.length || (request.key.bytes != HB_WHOLE && request.key.bytes > part.length - offset) ||
+      request.key.bytes == 0)
+    return fail(limit_error(HB_RANGE, "offset", offset, part.length,
+                            "offset " + std::to_string(offset) +
+                                " and the bytes from there do not lie inside " + std::to_string(part.length) +
+                                " bytes"));
+  auto imported = std::make_unique<hb_import>();
+  imported->client = client;
+  imported->key = request.key;
+  Grant& grant = imported->grant;
+  grant.offset = part.offset + offset;
+  grant.bytes = request.key.bytes == HB_WHOLE ? part.length - offset : request.key.bytes;
+  grant.export_id = (*record)->id;
+  grant.generation = (*record)->generation;
+  grant.layout_version = (*record)->layout_version;
+  grant.export_bytes = (*record)->bytes;
+  grant.owner_uid = (*record)->owner_uid;
+  grant.access = request.key.access;
+  grant.handle_kind = memory->allocation().handle_kind();
+  grant.broker = (*record)->broker;
+  grant.secret = (*record)->secret;
+  imported->ptr = static_cast<char*>(const_cast<void*>((*record)->ptr)) + begin + offset;
+  imported->alias_of = std::move(*record);
+  imported->alias_memory = std::move(memory);
+  return imported.release();
+}
+
+}  // namespace
+
+std::uint64_t ImportKey::hash() const {
+  std::uint64_t value =
+      offset * 0x9e3779b97f4a7c15u ^ bytes ^ (static_cast<std::uint64_t>(access) << 8 | demand_level);
+  if (target.key) {
+    // The MAC alone tells keys apart.
+    std::uint64_t mac = 0;
+    std::memcpy(&mac, target.key->data() + 48, sizeof mac);
+    return value ^ mac;
+  }
+  return value ^ std::hash<std::string>{}(target.name) ^
+         (static_cast<std::uint64_t>(target.owner_uid.value_or(0)) << 32);
+}
+
+Result<hb_import*> open_import(const std::shared_ptr<Client>& client, const ImportRequest& request) {
+  if (request.alias) return open_alias(client, request);
+  return client->imports().get(request.key, request.address, request.deadline_ns,
+                               [&] { return make_import(client, request); });
+}
+
+void close_import(hb_import* imported) noexcept {
+  if (imported->alias_of != nullptr) {
+    delete imported;
+    return;
+  }
+  if (!imported->client->is_here()) {
+    // A forked child: locks may be held by threads that it does not have. Its copy of the mapping goes.
+    if (--imported->uses == 0) imported->range.reset();
+    return;
+  }
+  const std::shared_ptr<Client> client = imported->client;  // outlives the call below
+  client->imports().give_back(imported);
+}
+
+}  // namespace hb::client
+
+hb_import::~hb_import() {
+  // Before the addresses are free for others.
+  if (range == nullptr || ptr == nullptr) return;
+  hb::client::IntervalMap::get().remove(ptr);
+  client->stats().mapped_bytes.fetch_sub(grant.bytes, std::memory_order_relaxed);
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include "interval_map.h"
+
+#include <mutex>
+#include <utility>
+
+#include "fork_guard.h"
+
+namespace hb::client {
+
+IntervalMap& IntervalMap::get() {
+  static auto* map = new IntervalMap;  // never destroyed: static destructors may still close handles
+  return *map;
+}
+
+void IntervalMap::add(Interval interval) {
+  const std::lock_guard guard(process_lock());
+  intervals_.insert_or_assign(interval.start, std::move(interval));
+}
+
+void IntervalMap::remove(const void* start) {
+  const std::lock_guard guard(process_lock());
+  intervals_.erase(reinterpret_cast<std::uintptr_t>(start));
+}
+
+std::optional<Interval> IntervalMap::find(const void* address) const {
+  const auto byte = reinterpret_cast<std::uintptr_t>(address);
+  const std::lock_guard guard(process_lock());
+  auto after = intervals_.upper_bound(byte);
+  if (after == intervals_.begin()) return std::nullopt;
+  const Interval& interval = std::prev(after)->second;
+  if (byte - interval.start >= interval.bytes) return std::nullopt;
+  return interval;
+}
+
+}  // namespace hb::client

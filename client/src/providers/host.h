@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// Host memory: sealed memfds, and whatever else plain mmap() can map (dma-bufs).
+#pragma once
+
+#include "providers/provider.h"
+
+namespace hb::client {
+
+class HostProvider final : public Provider {
+ public:
+  [[nodiscard]] Result<std::unique_ptr<Allocation>> allocate(const AllocateRequest& request) override;
+  [[nodiscard]] Result<std::unique_ptr<ImportedRange>> begin_import(const RangeRequest& request) override;
+};
+
+}  // namespace hb::client
