@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include "app/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/temp_dir.h"
+
+namespace hb::test {
+namespace {
+
+using app::parse_config;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Config, EmptyIsAllDefaults) {
+  const auto config = parse_config("", "f.toml");
+  ASSERT_TRUE(config);
+  EXPECT_FALSE(config->socket);
+  EXPECT_FALSE(config->log_level);
+  EXPECT_TRUE(config->allow_driver.empty());
+}
+
+TEST(Config, EveryKey) {
+  const auto config = parse_config(R"(socket = "/run/x/broker.sock"
+admin_socket = "/run/x/a/admin.sock"
+log_level = "debug"
+[limits]
+ended_exports = 10
+ended_export_seconds = 20
+[handles]
+allow_driver = ["char 226:128", "anon [amdgpu]"]
+)",
+                                   "f.toml");
+  ASSERT_TRUE(config) << config.error().front();
+  EXPECT_EQ(config->socket, "/run/x/broker.sock");
+  EXPECT_EQ(config->admin_socket, "/run/x/a/admin.sock");
+  EXPECT_EQ(config->log_level, observe::Level::kDebug);
+  EXPECT_EQ(config->ended_exports, 10u);
+  EXPECT_EQ(config->ended_export_seconds, 20u);
+  ASSERT_EQ(config->allow_driver.size(), 2u);
+  EXPECT_EQ(config->allow_driver[0].major, 226u);
+  EXPECT_EQ(config->allow_driver[0].minor, 128u);
+  EXPECT_EQ(config->allow_driver[1].name, "[amdgpu]");
+}
+
+TEST(Config, AllErrorsAtOnceWithLineAndColumn) {
+  const auto config = parse_config(R"(sokcet = "/run/x"
+socket = 5
+log_level = "loud"
+colour = true
+[limits]
+ended_exports = 0
+ended_export_second = 3
+[handles]
+allow_driver = ["char 226", "char 1:2", 7]
+)",
+                                   "f.toml");
+  ASSERT_FALSE(config);
+  EXPECT_THAT(
+      config.error(),
+      ElementsAre(
+          "f.toml:1:1: unknown key \"sokcet\"; did you mean \"socket\"?",
+          "f.toml:2:10: socket is an integer, expected a string",
+          "f.toml:3:13: log_level is \"loud\", expected one of debug, info, warning, error",
+          "f.toml:4:1: unknown key \"colour\"", "f.toml:6:17: ended_exports is 0, expected 1 to 1048576",
+          "f.toml:7:1: unknown key \"ended_export_second\" in [limits]; did you mean "
+          "\"ended_export_seconds\"?",
+          "f.toml:9:17: allow_driver holds \"char 226\", expected \"char MAJOR:MINOR\" or \"anon NAME\"",
+          "f.toml:9:41: allow_driver holds an integer, expected \"char MAJOR:MINOR\" or \"anon NAME\""));
+}
+
+TEST(Config, SyntaxErrorsNameTheirPlace) {
+  const auto config = parse_config("socket = \"/a\"\nlog_level = = 3\n", "f.toml");
+  ASSERT_FALSE(config);
+  ASSERT_EQ(config.error().size(), 1u);
+  EXPECT_THAT(config.error()[0], HasSubstr("f.toml:2:13: "));
+}
+
+TEST(Config, TypesAndPaths) {
+  EXPECT_THAT(parse_config("socket = \"run/x\"\n", "f").error(),
+              ElementsAre("f:1:10: socket is \"run/x\", expected an absolute path"));
+  EXPECT_THAT(parse_config("limits = 3\n", "f").error(),
+              ElementsAre("f:1:10: limits is an integer, expected the table [limits]"));
+  EXPECT_THAT(parse_config("[handles]\nallow_driver = \"char 1:2\"\n", "f").error(),
+              ElementsAre("f:2:16: allow_driver is a string, expected an array of strings"));
+}
+
+TEST(Config, Files) {
+  const TempDir directory;
+  write_file(directory / "c.toml", "log_level = \"error\"\n");
+  const auto config = app::read_config(directory / "c.toml");
+  ASSERT_TRUE(config);
+  EXPECT_EQ(config->log_level, observe::Level::kError);
+  const auto missing = app::read_config(directory / "none.toml");
+  ASSERT_FALSE(missing);
+  EXPECT_THAT(missing.error(), ElementsAre(HasSubstr("none.toml: open: ENOENT")));
+  const auto folder = app::read_config(directory.path());
+  ASSERT_FALSE(folder);
+  EXPECT_THAT(folder.error(), ElementsAre(HasSubstr("EISDIR")));
+}
+
+TEST(Config, DriverRules) {
+  for (const char* bad :
+       {"", "char", "char 1", "char 1:", "char :1", "char 1:2x", "char -1:2", "anon ", "block 1:2"}) {
+    EXPECT_FALSE(app::parse_driver_rule(bad)) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace hb::test

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include "ipc/handle_store.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include "support/memfd.h"
+
+namespace hb::test {
+namespace {
+
+using ipc::HandleStore;
+
+TEST(HandleStore, AnEndedIdNeverFindsWhatCameAfter) {
+  HandleStore store;
+  core::HandleFacts first;
+  store.add(sealed_memfd(kPage, 1), first);
+  EXPECT_GE(store.get(first.id), 0);
+  std::vector<UniqueFd> out;
+  store.take(first.id, out);
+  EXPECT_EQ(out.size(), 1u);
+  EXPECT_EQ(store.get(first.id), -1);
+  core::HandleFacts second;
+  store.add(sealed_memfd(kPage, 2), second);
+  EXPECT_NE(second.id, first.id);
+  EXPECT_EQ(second.id.slot(), first.id.slot()) << "the slot is used again";
+  EXPECT_EQ(store.get(first.id), -1);
+  EXPECT_EQ(store.facts(first.id), nullptr);
+  store.take(first.id, out);
+  EXPECT_EQ(out.size(), 1u);
+  EXPECT_EQ(store.get(core::HandleId{}), -1);
+  EXPECT_EQ(store.get(core::HandleId::of(99, 1)), -1);
+}
+
+TEST(HandleStore, TheReopeningCannotBeMappedForWriting) {
+  HandleStore store;
+  core::HandleFacts facts;
+  store.add(sealed_memfd(kPage, 1), facts);
+  EXPECT_EQ(store.get_read_only(facts.id), -1);
+  ASSERT_TRUE(store.reopen_read_only(facts.id));
+  const int fd = store.get_read_only(facts.id);
+  ASSERT_TRUE(store.reopen_read_only(facts.id));
+  EXPECT_EQ(store.get_read_only(facts.id), fd) << "made once";
+  EXPECT_EQ(::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), MAP_FAILED);
+  void* readable = ::mmap(nullptr, kPage, PROT_READ, MAP_SHARED, fd, 0);
+  ASSERT_NE(readable, MAP_FAILED);
+  ::munmap(readable, kPage);
+  std::vector<UniqueFd> out;
+  store.take(facts.id, out);
+  EXPECT_EQ(out.size(), 2u);
+  EXPECT_EQ(store.get_read_only(facts.id), -1);
+  EXPECT_FALSE(store.reopen_read_only(facts.id));
+}
+
+}  // namespace
+}  // namespace hb::test

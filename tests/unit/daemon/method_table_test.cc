@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include "ipc/method_table.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace hb::test {
+namespace {
+
+using ipc::find_method;
+
+TEST(MethodTable, EveryRequestTypeHasItsRow) {
+  for (std::uint16_t type = 1; type <= static_cast<std::uint16_t>(FrameType::kCancel); ++type) {
+    const ipc::Method* method = find_method(static_cast<FrameType>(type));
+    ASSERT_NE(method, nullptr) << type;
+    EXPECT_EQ(method->type, static_cast<FrameType>(type));
+    const bool carries = method->type == FrameType::kExport || method->type == FrameType::kExportChunks;
+    EXPECT_EQ(method->allows_fds, carries) << method->name;
+    EXPECT_EQ(method->needs_hello, method->type != FrameType::kHello) << method->name;
+    EXPECT_EQ(method->admin_only, method->type == FrameType::kStatus) << method->name;
+    const std::set<FrameType> one_way{FrameType::kExportAbort, FrameType::kRelease, FrameType::kCancel};
+    EXPECT_EQ(method->one_way, one_way.contains(method->type)) << method->name;
+  }
+}
+
+TEST(MethodTable, UnknownTypes) {
+  for (const unsigned type : {0u, 16u, 77u, 0xffffu})
+    EXPECT_EQ(find_method(static_cast<FrameType>(type)), nullptr);
+}
+
+}  // namespace
+}  // namespace hb::test

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include "ipc/outbox.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <array>
+
+#include "support/memfd.h"
+#include "wire/limits.h"
+
+namespace hb::test {
+namespace {
+
+using core::HandleId;
+using ipc::Outbox;
+using ipc::QueuedFrame;
+
+QueuedFrame frame(std::uint64_t request_id, std::size_t bytes, std::vector<HandleId> handles = {}) {
+  QueuedFrame made;
+  made.request_id = request_id;
+  made.bytes.resize(bytes);
+  made.handles = std::move(handles);
+  return made;
+}
+
+std::vector<std::byte> gone(std::uint64_t request_id) {
+  return std::vector<std::byte>(3, static_cast<std::byte>(request_id));
+}
+
+TEST(Outbox, KeepsOrderAndCounts) {
+  Outbox box;
+  ASSERT_TRUE(box.push(frame(1, 100, {HandleId{7}})));
+  ASSERT_TRUE(box.push(frame(2, 50)));
+  EXPECT_EQ(box.bytes(), 150u);
+  EXPECT_EQ(box.fds(), 1u);
+  EXPECT_EQ(box.front().request_id, 1u);
+  box.pop();
+  EXPECT_EQ(box.front().request_id, 2u);
+  EXPECT_EQ(box.bytes(), 50u);
+  EXPECT_EQ(box.fds(), 0u);
+  box.pop();
+  EXPECT_TRUE(box.empty());
+}
+
+TEST(Outbox, IsBoundedInBytes) {
+  Outbox box;
+  ASSERT_TRUE(box.push(frame(1, limits::kOutboxBytes - 10)));
+  EXPECT_TRUE(box.push(frame(2, 10)));
+  EXPECT_FALSE(box.push(frame(3, 1)));
+  box.clear();
+  EXPECT_TRUE(box.push(frame(4, limits::kOutboxBytes)));
+}
+
+TEST(Outbox, IsBoundedInDescriptors) {
+  Outbox box;
+  ASSERT_TRUE(box.push(frame(1, 1, std::vector<HandleId>(limits::kFrameFds, HandleId{1}))));
+  ASSERT_TRUE(box.push(frame(2, 1, std::vector<HandleId>(limits::kFrameFds - 1, HandleId{1}))));
+  QueuedFrame page = frame(3, 1);
+  page.owned.push_back(plain_memfd(kPage));
+  EXPECT_TRUE(box.push(std::move(page)));
+  EXPECT_EQ(box.fds(), limits::kOutboxFds);
+  EXPECT_FALSE(box.push(frame(4, 1, {HandleId{2}})));
+}
+
+TEST(Outbox, AnAnswerWithAnEndedHandleBecomesGone) {
+  Outbox box;
+  ASSERT_TRUE(box.push(frame(1, 100, {HandleId{1}, HandleId{2}})));
+  ASSERT_TRUE(box.push(frame(2, 100, {HandleId{3}})));
+  ASSERT_TRUE(box.push(frame(3, 100)));
+  const std::array<HandleId, 2> ended{HandleId{9}, HandleId{2}};
+  box.drop_handles(ended, gone);
+  EXPECT_EQ(box.front().request_id, 1u);
+  EXPECT_EQ(box.front().bytes, gone(1));
+  EXPECT_TRUE(box.front().handles.empty());
+  EXPECT_EQ(box.bytes(), 203u);
+  EXPECT_EQ(box.fds(), 1u);
+  box.pop();
+  EXPECT_EQ(box.front().handles, std::vector<HandleId>{HandleId{3}});
+  EXPECT_EQ(box.front().bytes.size(), 100u);
+}
+
+}  // namespace
+}  // namespace hb::test
