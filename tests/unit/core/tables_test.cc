@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <set>
+
+#include "core/answer_log.h"
+#include "core/deadline_queue.h"
+#include "core/export_table.h"
+#include "core/slot_index.h"
+#include "core/slot_table.h"
+#include "core/validity_slots.h"
+
+namespace hb::test {
+namespace {
+
+using namespace core;
+
+TEST(SlotTable, AnIdOutlivesNoEntry) {
+  SlotTable<std::string, ExportId> table;
+  const std::uint32_t slot = table.emplace("first");
+  const ExportId id = table.id_of(slot);
+  table.erase(slot);
+  EXPECT_EQ(table.find(id), nullptr);
+  EXPECT_EQ(table.emplace("second"), slot);
+  EXPECT_EQ(table.find(id), nullptr);
+  EXPECT_EQ(*table.find(table.id_of(slot)), "second");
+  EXPECT_EQ(table.find(ExportId{}), nullptr);
+  EXPECT_EQ(table.find(ExportId{UINT64_MAX}), nullptr);
+}
+
+TEST(SlotTable, EntriesNeverMove) {
+  SlotTable<int, ExportId> table;
+  const int* first = &table.at(table.emplace(1));
+  for (int i = 0; i < 5000; ++i) static_cast<void>(table.emplace(i));
+  EXPECT_EQ(&table.at(0), first);
+}
+
+TEST(SlotIndex, FindsWhatAMapFinds) {
+  SlotIndex index;
+  std::map<std::uint32_t, std::uint32_t> model;  // slot to hash
+  std::mt19937 random(1);
+  for (int step = 0; step < 60'000; ++step) {
+    const std::uint32_t slot = static_cast<std::uint32_t>(random() % 4000);
+    const std::uint32_t hash = slot * 2'654'435'761u >> (slot % 7 == 0 ? 30 : 0);
+    if (const auto found = model.find(slot); found != model.end()) {
+      index.erase(found->second, slot);
+      model.erase(found);
+    } else {
+      index.insert(hash, slot);
+      model[slot] = hash;
+    }
+    const std::uint32_t probe = static_cast<std::uint32_t>(random() % 4000);
+    const std::uint32_t probe_hash = probe * 2'654'435'761u >> (probe % 7 == 0 ? 30 : 0);
+    const std::uint32_t got = index.find(probe_hash, [&](std::uint32_t s) { return s == probe; });
+    ASSERT_EQ(got, model.contains(probe) ? probe : kNoSlot);
+  }
+  EXPECT_EQ(index.size(), model.size());
+}
+
+TEST(DeadlineQueue, GivesWhatIsDueInOrderAndNothingErased) {
+  DeadlineQueue queue;
+  std::multimap<Time, std::uint32_t> model;
+  std::map<std::uint32_t, std::pair<std::uint32_t, Time>> tickets;  // by slot
+  std::mt19937 random(2);
+  Time now = 0;
+  for (std::uint32_t step = 0; step < 20'000; ++step) {
+    if (random() % 3 != 0) {
+      const Time at = now + random() % 1000;
+      tickets[step] = {queue.insert(at, {Deadline::Kind::kWait, step}), at};
+    } else if (!tickets.empty()) {
+      const auto victim = std::next(tickets.begin(), random() % tickets.size());
+      queue.erase(victim->second.first);
+      tickets.erase(victim);
+    }
+    now += random() % 3;
+    Time last = 0;
+    while (const auto due = queue.pop_due(now)) {
+      const auto found = tickets.find(due->slot);
+      ASSERT_NE(found, tickets.end());
+      ASSERT_LE(found->second.second, now);
+      ASSERT_GE(found->second.second, last);
+      last = found->second.second;
+      tickets.erase(found);
+    }
+    for (const auto& [slot, entry] : tickets) ASSERT_GT(entry.second, now);
+    if (step % 500 == 0) {
+      ASSERT_TRUE(queue.ordered());
+    }
+  }
+  EXPECT_EQ(queue.size(), tickets.size());
+}
+
+TEST(ValiditySlots, TheLowestFreeSlotIsFoundAcrossGroups) {
+  ValiditySlots slots;
+  for (std::uint32_t i = 0; i < 10'000; ++i) EXPECT_EQ(slots.take().slot, i);
+  for (const std::uint32_t slot : {9999u, 5000u, 64u, 4096u}) slots.give_back(slot);
+  for (const std::uint32_t slot : {64u, 4096u, 5000u, 9999u, 10'000u}) {
+    EXPECT_FALSE(slots.taken(slot));
+    EXPECT_EQ(slots.take().slot, slot);
+    EXPECT_TRUE(slots.taken(slot));
+  }
+}
+
+TEST(AnswerLog, KeepsTheHighestIds) {
+  AnswerLog log;
+  for (std::uint64_t id = 1; id <= 20; ++id)
+    log.remember(id * 10, Exported{ExportId{id}, 1, 1, 1, true, {}, {}, {}});
+  EXPECT_EQ(log.find(40), nullptr);
+  EXPECT_TRUE(log.forgotten(40));
+  EXPECT_FALSE(log.forgotten(41));
+  EXPECT_EQ(std::get<Exported>(*log.find(50)).id, ExportId{5});
+  log.remember(45, Error{});
+  EXPECT_EQ(log.find(45), nullptr);
+  EXPECT_TRUE(log.forgotten(45));
+}
+
+// The table of docs/lifecycle: which state may follow which.
+TEST(ExportState, EveryTransitionThatIsNotInTheTableStopsTheProcess) {
+  using S = ExportState;
+  const std::set<std::pair<S, S>> allowed = {
+      {S::kNew, S::kLive},   {S::kNew, S::kStaging}, {S::kStaging, S::kLive}, {S::kStaging, S::kEnded},
+      {S::kLive, S::kEnded}, {S::kEnded, S::kLive},  {S::kEnded, S::kStaging}};
+  const std::map<S, std::vector<S>> way_to = {{S::kNew, {}},
+                                              {S::kLive, {S::kLive}},
+                                              {S::kStaging, {S::kStaging}},
+                                              {S::kEnded, {S::kLive, S::kEnded}}};
+  for (const auto& [from, way] : way_to)
+    for (const S to : {S::kNew, S::kLive, S::kStaging, S::kEnded}) {
+      const auto go = [&, way = way] {
+        ExportTable table(Secret{}, 10, 10);
+        const std::uint32_t slot = table.create(ScopeId{}, 1, "a");
+        for (const S state : way) table.set_state(slot, state);
+        table.set_state(slot, to);
+        EXPECT_EQ(table.at(slot).state, to);
+      };
+      if (allowed.contains({from, to}))
+        go();
+      else
+        EXPECT_DEATH(go(), "") << static_cast<int>(from) << " to " << static_cast<int>(to);
+    }
+}
+
+}  // namespace
+}  // namespace hb::test
