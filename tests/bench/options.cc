@@ -46,7 +46,7 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_code) {
     options.require_all = true;
     options.large_memory = false;
     if (rounds->empty()) options.rounds = 1;
-    if (scale->empty()) options.scale = 0.005;
+    if (scale->empty()) options.scale = 0.02;
     options.quiet_seconds = 0;
   }
   return options;

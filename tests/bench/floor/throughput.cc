@@ -65,7 +65,7 @@ class Throughput : public Case {
       serve(std::move(servers), reply);
     });
     servers.clear();
-    loop_ = std::make_unique<ClosedLoop>(connections_, placement_,
+    loop_ = std::make_unique<ClosedLoop>(connections_, placement_, ClosedLoop::Settling::kUncounted,
                                          [&](std::size_t process, std::size_t connections) {
                                            const std::size_t count = ClosedLoop::process_count(connections_);
                                            std::vector<UniqueFd> mine;

@@ -130,7 +130,9 @@ std::size_t ClosedLoop::process_count(std::size_t connections) {
   return std::min<std::size_t>(connections, 4);
 }
 
-ClosedLoop::ClosedLoop(std::size_t connections, Placement placement, const MakeClient& make) {
+ClosedLoop::ClosedLoop(std::size_t connections, Placement placement, Settling settling,
+                       const MakeClient& make)
+    : settling_(settling) {
   const std::size_t count = process_count(connections);
   for (std::size_t process = 0; process < count; ++process) {
     int pair[2];
@@ -171,15 +173,17 @@ LoopResult ClosedLoop::run(int operations, pid_t server) {
     must_read(processes_[i].control.get(), result.latencies_ns.data() + before,
               timings[i].count * sizeof(std::uint32_t));
   }
-  const std::uint64_t cpu = process_cpu_ns(server) - cpu_before;
+  // Before the settling: every reply has come, so the server sleeps and its clock is up to date.
+  std::uint64_t cpu_after = process_cpu_ns(server);
   for (const Process& process : processes_) write_all(process.control.get(), &quota, sizeof quota);
   for (const Process& process : processes_) {
     std::uint64_t settled = 0;
     must_read(process.control.get(), &settled, sizeof settled);
   }
+  if (settling_ == Settling::kCounted) cpu_after = process_cpu_ns(server);
   const auto count = static_cast<double>(result.latencies_ns.size());
   result.operations_per_second = count * 1e9 / static_cast<double>(end - start);
-  result.server_cpu_ns = static_cast<double>(cpu) / count;
+  result.server_cpu_ns = static_cast<double>(cpu_after - cpu_before) / count;
   return result;
 }
 

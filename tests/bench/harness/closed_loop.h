@@ -26,7 +26,8 @@ class LoopClient {
   [[nodiscard]] virtual int socket(std::size_t connection) const = 0;  // borrowed
   virtual void send(std::size_t connection) = 0;
   virtual void receive(std::size_t connection) = 0;
-  virtual void settle() {}  // after the clock has stopped
+  // After the clock has stopped: returns when the server has nothing left to do for this process.
+  virtual void settle() {}
 };
 
 struct LoopResult {
@@ -39,8 +40,10 @@ class ClosedLoop {
  public:
   using MakeClient = std::function<std::unique_ptr<LoopClient>(std::size_t process, std::size_t connections)>;
 
+  // Whether what settle() waits for belongs to the operations' CPU time.
+  enum class Settling { kUncounted, kCounted };
   // Forks the client processes; `make` runs in each. Returns when all are ready.
-  ClosedLoop(std::size_t connections, Placement placement, const MakeClient& make);
+  ClosedLoop(std::size_t connections, Placement placement, Settling settling, const MakeClient& make);
   [[nodiscard]] static std::size_t process_count(std::size_t connections);
 
   [[nodiscard]] LoopResult run(int operations, pid_t server);
@@ -51,6 +54,7 @@ class ClosedLoop {
     UniqueFd control;
   };
   std::vector<Process> processes_;
+  Settling settling_;
 };
 
 }  // namespace hb::bench
