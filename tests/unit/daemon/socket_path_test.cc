@@ -138,7 +138,7 @@ TEST(SocketPath, B13_ADirectoryThatOthersCanWrite) {
   ASSERT_EQ(::mkdir((open + "/inner").c_str(), 0755), 0);
   for (const mode_t mode : {0775, 0757, 0777}) {
     ASSERT_EQ(::chmod(open.c_str(), mode), 0);
-    for (const std::string path : {open + "/broker.sock", open + "/inner/broker.sock"}) {
+    for (const std::string& path : {open + "/broker.sock", open + "/inner/broker.sock"}) {
       const auto bound = bind_socket(place(path));
       ASSERT_FALSE(bound) << path;
       EXPECT_NE(bound.error().message.find("\"" + open + "\""), std::string::npos) << bound.error().message;
