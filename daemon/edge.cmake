@@ -22,7 +22,8 @@ target_link_libraries(hb_observe PRIVATE spdlog::spdlog PkgConfig::SYSTEMD hb_bu
 
 add_library(hb_ipc STATIC
   ipc/engine.cc ipc/handle_store.cc ipc/listener.cc ipc/method_table.cc ipc/outbox.cc ipc/server.cc
-  ipc/session.cc ipc/socket_path.cc ipc/translate_reply.cc ipc/translate_request.cc)
+  ipc/session.cc ipc/session_requests.cc ipc/session_send.cc ipc/socket_path.cc
+  ipc/translate_reply.cc ipc/translate_request.cc)
 target_compile_definitions(hb_ipc PRIVATE HIPBROKER_VERSION="${PROJECT_VERSION}")
 target_link_libraries(hb_ipc PUBLIC hb_core hb_os hb_observe Boost::headers PRIVATE hb_proto hb_build)
 

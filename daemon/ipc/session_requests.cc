@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// What a session does with each request: the edge answers some itself, the core the rest.
+#include <array>
+#include <utility>
+
+#include "ipc/session.h"
+#include "os/process_info.h"
+#include "wire/limits.h"
+#include "wire/name.h"
+
+namespace hb::ipc {
+namespace {
+
+// comm and cgroup are bytes of the process's choice: a protobuf string has to be UTF-8, and a page of a list
+// has to fit a frame, so nothing may grow.
+std::string printable(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) >= 0x7f || static_cast<unsigned char>(c) < 0x20) c = '?';
+  }
+  return text;
+}
+
+EdgeError version_error(const HelloRequest& hello) {
+  const auto range = [](std::uint32_t low, std::uint32_t high) {
+    return std::to_string(low) + " to " + std::to_string(high);
+  };
+  return edge_error(HB_VERSION, "no common protocol version: the client speaks " +
+                                    range(hello.lowest_version, hello.highest_version) + ", " +
+                                    daemon_name() + " speaks " +
+                                    range(limits::kLowestVersion, limits::kHighestVersion));
+}
+
+}  // namespace
+
+void Session::on_request(const Method& method, const FrameView& frame, std::vector<UniqueFd> fds) {
+  const std::uint64_t request_id = frame.header.request_id;
+  if (method.admin_only && !principal_.admin) {
+    return answer(request_id,
+                  edge_error(HB_DENIED, std::string(method.name) + " is answered on the admin socket only"));
+  }
+  switch (method.type) {
+    case FrameType::kHello:
+      return on_hello(frame);
+    case FrameType::kSharePage:
+      return on_share_page(request_id);
+    case FrameType::kPing: {
+      const auto payload = host_.reader().read_ping(frame.body);
+      if (!payload) {
+        return payload.error().status == HB_PROTO ? fail(request_id, payload.error())
+                                                  : answer(request_id, payload.error());
+      }
+      return deliver(
+          {request_id, engine_.writer().ping(request_id, *payload, engine_.uptime_ns()), {}, false});
+    }
+    default:
+      return on_core_request(method, frame, std::move(fds));
+  }
+}
+
+void Session::on_hello(const FrameView& frame) {
+  const std::uint64_t request_id = frame.header.request_id;
+  if (state_ != SessionState::kAwaitHello) {
+    return fail(request_id, edge_error(HB_PROTO, "a second Hello in one session"));
+  }
+  const auto hello = host_.reader().read_hello(frame.body);
+  if (!hello) return fail(request_id, hello.error());
+  if (hello->lowest_version > limits::kHighestVersion || hello->highest_version < limits::kLowestVersion ||
+      hello->lowest_version > hello->highest_version) {
+    return fail(request_id, version_error(*hello));
+  }
+  core::ProcessInfo process;
+  process.pid = who_.pid;
+  const os::ProcessText text = os::process_text(who_.pid, pidfd_.is_open() ? pidfd_.native_handle() : -1);
+  process.command = printable(text.command);
+  process.cgroup = printable(text.cgroup);
+  who_.command = escape_for_display(process.command);
+
+  // Until now the edge counted this session's descriptors, from here on the core does.
+  const auto own = static_cast<std::int64_t>(engine_.config().fds_per_session);
+  engine_.note_fds(-own);
+  const auto session = engine_.connect(principal_, std::move(process), *this);
+  if (!session) {
+    engine_.note_fds(own);
+    EdgeError error;
+    static_cast<core::Error&>(error) = session.error();
+    return fail(request_id, error);
+  }
+  id_ = *session;
+  set_state(SessionState::kOpen);
+  deadline_.cancel();
+  HelloAnswer reply;
+  reply.broker_id = engine_.config().broker_id;
+  reply.session_id = id_.value;
+  reply.admin = principal_.admin;
+  reply.uid = who_.uid;
+  reply.pid = who_.pid;
+  deliver({request_id, engine_.writer().hello(request_id, reply), {}, false});
+}
+
+// Asked again (the answer met a client without free descriptors): the page is made anew, and what the session
+// may have cached under the old one counts no more.
+void Session::on_share_page(std::uint64_t request_id) {
+  auto made = os::ValidityPage::make();
+  if (!made) {
+    EdgeError error = made.error().code == EMFILE || made.error().code == ENFILE
+                          ? engine_.no_fds("the page of validity words could not be made")
+                          : edge_error(HB_SYSTEM, "the page of validity words: " + made.error().text());
+    error.sys_errno = made.error().code;
+    error.operation = made.error().operation;
+    return answer(request_id, error);
+  }
+  if (page_) page_.clear(static_cast<std::uint32_t>(words_.size()));
+  page_ = std::move(made->page);
+  for (std::uint32_t slot = 0; slot < words_.size(); ++slot) page_.store(slot, words_[slot]);
+  const OutFrame frame{request_id, engine_.writer().share_page(request_id), {}, false};
+  std::array<UniqueFd, 1> owned{std::move(made->descriptor)};
+  if (!outbox_.empty() || send_now(frame, owned) == Sent::kLater) {
+    QueuedFrame queued = QueuedFrame::copy_of(frame);
+    queued.owned.push_back(std::move(owned[0]));
+    enqueue(std::move(queued));
+  }
+}
+
+void Session::on_core_request(const Method& method, const FrameView& frame, std::vector<UniqueFd> fds) {
+  const std::uint64_t request_id = method.one_way ? 0 : frame.header.request_id;
+  auto request = host_.reader().read(method.type, frame.body, fds.size());
+  if (!request) {
+    engine_.dispose(std::move(fds), who_.uid);
+    return request.error().status == HB_PROTO ? fail(request_id, request.error())
+                                              : answer(request_id, request.error());
+  }
+  if (!fds.empty() && !admit_into(*request, request_id, std::move(fds))) return;
+  engine_.apply(id_, request_id, method.type, std::move(*request));
+}
+
+bool Session::admit_into(core::Request& request, std::uint64_t request_id, std::vector<UniqueFd> fds) {
+  auto facts = engine_.admit(std::move(fds), who_.uid);
+  auto* first = std::get_if<core::ExportRequest>(&request);
+  auto* more = std::get_if<core::ExportChunksRequest>(&request);
+  if (facts) {
+    (first != nullptr ? first->handles : more->handles) = std::move(*facts);
+    return true;
+  }
+  // Named by the export's chunk, not by the frame's descriptor: that is what the exporter knows.
+  const auto& chunks = first != nullptr ? first->chunks : more->chunks;
+  std::uint64_t chunk = more != nullptr ? more->first : 0;
+  for (const core::NewChunk& candidate : chunks) {
+    if (candidate.handle == facts.error().index) break;
+    ++chunk;
+  }
+  EdgeError error = edge_error(
+      HB_BAD_HANDLE, "chunk " + std::to_string(chunk) + ": the descriptor is " + facts.error().reason);
+  error.chunk = chunk + 1;
+  host_.log_fault(who_, "refused: " + error.message);
+  answer(request_id, error);
+  // An export is whole or not at all.
+  if (more != nullptr) engine_.apply(id_, 0, FrameType::kExportAbort, core::ExportAbortRequest{more->id});
+  return false;
+}
+
+}  // namespace hb::ipc

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// A session's way out: at once where the socket takes it, through the outbox where not.
+#include <array>
+#include <boost/asio/post.hpp>
+#include <chrono>
+#include <utility>
+
+#include "ipc/session.h"
+#include "wire/limits.h"
+
+namespace hb::ipc {
+
+void Session::answer(std::uint64_t request_id, const EdgeError& error) {
+  if (request_id == 0) {
+    host_.log_fault(who_, "one-way request refused: " + error.message);
+    return;
+  }
+  deliver({request_id, engine_.writer().error(request_id, error), {}, false});
+}
+
+void Session::fail(std::uint64_t request_id, const EdgeError& error) {
+  host_.log_fault(who_, "disconnected: " + error.message);
+  deliver({request_id, engine_.writer().error(request_id, error), {}, false});
+  fail_later(error.message);
+}
+
+// Not at once: the engine may be in the middle of its effects.
+void Session::fail_later(const std::string& why) {
+  if (state_ == SessionState::kFailing || state_ == SessionState::kEnded) return;
+  set_state(SessionState::kFailing);
+  boost::asio::post(io_, [self = shared_from_this(), why] { self->end(why); });
+}
+
+void Session::deliver(const OutFrame& frame) {
+  if (state_ == SessionState::kFailing || state_ == SessionState::kEnded) return;
+  if (!outbox_.empty() || send_now(frame, {}) == Sent::kLater) enqueue(QueuedFrame::copy_of(frame));
+}
+
+Session::Sent Session::send_now(const OutFrame& frame, std::span<const UniqueFd> owned) {
+  std::array<int, limits::kFrameFds> fds;
+  std::size_t count = 0;
+  for (const core::HandleId handle : frame.handles) {
+    int fd = frame.read_only ? engine_.handles().get_read_only(handle) : -1;
+    if (fd < 0) fd = engine_.handles().get(handle);
+    if (fd < 0 || count == fds.size()) {
+      host_.log_fault(
+          who_, "disconnected: an answer names a handle that has ended; this is a defect, please report");
+      fail_later("an answer names a handle that has ended");
+      return Sent::kFailed;
+    }
+    fds[count++] = fd;
+  }
+  for (const UniqueFd& fd : owned) fds[count++] = fd.get();
+  const auto outcome = send_packet(socket_.native_handle(), frame.bytes, {}, std::span(fds).first(count));
+  if (!outcome) {
+    host_.log_fault(who_, "disconnected: " + outcome.error().text());
+    fail_later(outcome.error().text());
+    return Sent::kFailed;
+  }
+  switch (*outcome) {
+    case SendOutcome::kSent:
+      return Sent::kSent;
+    case SendOutcome::kPeerGone:
+      fail_later("the peer closed");
+      return Sent::kFailed;
+    case SendOutcome::kTooManyInFlight:
+      if (!std::exchange(too_many_in_flight_logged_, true)) {
+        host_.log_fault(
+            who_,
+            "answers wait: ETOOMANYREFS, more descriptors are sent and unread than RLIMIT_NOFILE of "
+            "the daemon's user (" +
+                std::to_string(engine_.config().fd_limit) + ")");
+      }
+      // The socket itself is writable: a wait for that would spin.
+      retry_soon();
+      return Sent::kLater;
+    case SendOutcome::kWouldBlock:
+      wait_writable();
+      return Sent::kLater;
+  }
+  return Sent::kFailed;
+}
+
+void Session::enqueue(QueuedFrame frame) {
+  if (state_ == SessionState::kFailing || state_ == SessionState::kEnded) return;
+  const bool was_empty = outbox_.empty();
+  if (!outbox_.push(std::move(frame))) {
+    host_.log_fault(who_, "disconnected: it does not read its answers; " + std::to_string(outbox_.bytes()) +
+                              " bytes and " + std::to_string(outbox_.fds()) +
+                              " descriptors wait, the limits are " + std::to_string(limits::kOutboxBytes) +
+                              " and " + std::to_string(limits::kOutboxFds));
+    return fail_later("outbox full");
+  }
+  if (!was_empty) return;
+  engine_.set_backlogged(*this, true);
+  end_at(monotonic_now() + limits::kSlowReaderNs, "it did not read its answers for 10 s");
+}
+
+void Session::wait_writable() {
+  socket_.async_wait(boost::asio::posix::descriptor_base::wait_write,
+                     [self = shared_from_this()](const boost::system::error_code& error) {
+                       if (!error) self->flush();
+                     });
+}
+
+void Session::retry_soon() {
+  auto timer = std::make_shared<boost::asio::steady_timer>(io_, std::chrono::milliseconds(10));
+  timer->async_wait([self = shared_from_this(), timer](const boost::system::error_code& error) {
+    if (!error) self->flush();
+  });
+}
+
+void Session::flush() {
+  if (state_ == SessionState::kFailing || state_ == SessionState::kEnded) return;
+  while (!outbox_.empty()) {
+    const QueuedFrame& next = outbox_.front();
+    const Sent sent = send_now({next.request_id, next.bytes, next.handles, next.read_only}, next.owned);
+    if (sent != Sent::kSent) return;
+    outbox_.pop();
+  }
+  engine_.set_backlogged(*this, false);
+  deadline_.cancel();
+  wait_readable();
+}
+
+void Session::set_validity(std::uint32_t slot, std::uint32_t value) {
+  if (slot >= limits::kSessionLeases) return;
+  if (slot >= words_.size()) words_.resize(slot + 1);
+  words_[slot] = value;
+  page_.store(slot, value);
+}
+
+void Session::drop_handles(std::span<const core::HandleId> handles, const Outbox::GoneFrame& gone) {
+  outbox_.drop_handles(handles, gone);
+}
+
+}  // namespace hb::ipc
