@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the hipbroker authors
 //
 // What a session does with each request: the edge answers some itself, the core the rest.
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -91,6 +92,7 @@ void Session::on_hello(const FrameView& frame) {
   set_state(SessionState::kOpen);
   deadline_.cancel();
   HelloAnswer reply;
+  reply.version = std::min(hello->highest_version, limits::kHighestVersion);
   reply.broker_id = engine_.config().broker_id;
   reply.session_id = id_.value;
   reply.admin = principal_.admin;

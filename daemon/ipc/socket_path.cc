@@ -72,6 +72,10 @@ std::optional<std::string> check_directories(const std::string& directory, bool 
              "or choose another --socket";
     }
     const bool last = part.size() == real.size();
+    if (last && private_directory && status.st_uid != ::geteuid()) {
+      return "directory " + shown(part) + owner + " of the admin socket must belong to uid " +
+             std::to_string(::geteuid()) + ": its owner could replace the socket";
+    }
     if (last && private_directory && (status.st_mode & 077) != 0) {
       return "directory " + shown(part) + owner +
              " of the admin socket must be closed to group and others: chmod 0700";

@@ -299,7 +299,7 @@ std::span<const std::byte> ReplyWriter::error(std::uint64_t request_id, const Ed
 std::span<const std::byte> ReplyWriter::hello(std::uint64_t request_id, const HelloAnswer& answer) {
   v1::HelloReply& message = messages_->hello;
   message.Clear();
-  message.set_version(limits::kHighestVersion);
+  message.set_version(answer.version);
   set_bytes(message.mutable_broker_id(), answer.broker_id);
   message.set_session_id(answer.session_id);
   message.set_daemon(daemon_name());

@@ -19,6 +19,7 @@
 namespace hb::ipc {
 
 struct HelloAnswer {
+  std::uint32_t version = 0;
   BrokerId broker_id{};
   std::uint64_t session_id = 0;
   std::string scope;

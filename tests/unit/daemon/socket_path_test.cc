@@ -167,6 +167,12 @@ TEST(SocketPath, TheAdminDirectoryIsClosed) {
   const auto refused = bind_socket(admin);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("0700"), std::string::npos) << refused.error().message;
+  if (::geteuid() != 0) return;
+  ASSERT_EQ(::chmod((directory / "admin").c_str(), 0700), 0);
+  ASSERT_EQ(::chown((directory / "admin").c_str(), 1001, 1001), 0);
+  const auto others = bind_socket(admin);
+  ASSERT_FALSE(others);
+  EXPECT_NE(others.error().message.find("owner uid 1001"), std::string::npos) << others.error().message;
 }
 
 TEST(SocketPath, APathThatDoesNotFit) {
