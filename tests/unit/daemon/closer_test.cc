@@ -8,7 +8,9 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <future>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <vector>
@@ -93,24 +95,29 @@ Lingering make_lingering() {
 }
 
 TEST(Closer, OneUidsStuckDescriptorsDoNotStopAnothers) {
-  os::Closer closer;
   constexpr std::uint32_t kHostile = 1;
   constexpr std::uint32_t kOther = 2;
-  std::vector<UniqueFd> peers;
+  constexpr std::size_t kStuck = 3 * limits::kQuarantineThreads;
   std::atomic<std::size_t> hostile_done{0};
-  for (std::size_t i = 0; i < limits::kQuarantineThreads; ++i) {
+  std::vector<UniqueFd> peers;
+  os::Closer closer;
+  for (std::size_t i = 0; i < kStuck; ++i) {
     Lingering lingering = make_lingering();
     peers.push_back(std::move(lingering.peer));
     closer.quarantine(kHostile, std::move(lingering.closing), [&] { ++hostile_done; });
   }
-  Pipe pipe = make_pipe();
-  std::promise<void> closed;
-  closer.quarantine(kOther, std::move(pipe.write), [&] { closed.set_value(); });
-  EXPECT_EQ(closed.get_future().wait_for(std::chrono::nanoseconds(kWatchdogNs)), std::future_status::ready);
+  // More than there are threads: each of them had the choice to get stuck as well.
+  for (std::size_t i = 0; i < 2 * limits::kQuarantineThreads; ++i) {
+    Pipe pipe = make_pipe();
+    auto closed = std::make_shared<std::promise<void>>();
+    closer.quarantine(kOther, std::move(pipe.write), [closed] { closed->set_value(); });
+    ASSERT_EQ(closed->get_future().wait_for(std::chrono::nanoseconds(kWatchdogNs)), std::future_status::ready)
+        << "after " << i;
+  }
   EXPECT_EQ(hostile_done, 0u) << "the descriptors were to block";
-  EXPECT_EQ(closer.quarantined(), limits::kQuarantineThreads);
+  EXPECT_EQ(closer.quarantined(), kStuck);
   peers.clear();  // reset: every close() returns
-  EXPECT_TRUE(poll_until([&] { return hostile_done == limits::kQuarantineThreads; }));
+  EXPECT_TRUE(poll_until([&] { return hostile_done == kStuck; }));
   EXPECT_EQ(closer.quarantined(), 0u);
 }
 
@@ -148,12 +155,17 @@ TEST(Closer, StopDoesNotWaitAndNothingIsReportedAfterIt) {
   auto closer = std::make_unique<os::Closer>();
   Lingering lingering = make_lingering();
   const int number = lingering.closing.get();
-  std::atomic<int> calls{0};
-  closer->quarantine(1, std::move(lingering.closing), [&] { ++calls; });
+  auto calls = std::make_shared<std::atomic<int>>(0);
+  auto token = std::make_shared<int>(0);
+  const std::weak_ptr<int> job = token;  // lives as long as the job
+  closer->quarantine(1, std::move(lingering.closing), [calls, held = std::move(token)] { ++*calls; });
   ASSERT_TRUE(poll_until([&] { return ::fcntl(number, F_GETFD) < 0; })) << "a thread is inside close()";
   closer->stop();
   closer.reset();
-  EXPECT_EQ(calls, 0);
+  EXPECT_FALSE(job.expired()) << "still inside close()";
+  lingering.peer.reset();
+  ASSERT_TRUE(poll_until([&] { return job.expired(); }));
+  EXPECT_EQ(*calls, 0);
 }
 
 }  // namespace
