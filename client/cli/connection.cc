@@ -36,8 +36,8 @@ std::string admin_socket_beside(const std::string& socket) {
 const char* way_out(hb_status status) {
   switch (status) {
     case HB_NO_DAEMON:
-      return "start it with `systemctl start hipbrokerd` or `hipbrokerd --user`, or name its socket with "
-             "--socket";
+      return "`systemctl start hipbrokerd` serves the node, `hipbrokerd --user` yourself; --socket PATH is "
+             "another";
     case HB_TIMEOUT:
       return "--timeout SECONDS waits longer";
     case HB_NOT_FOUND:
@@ -76,7 +76,10 @@ Connection Connection::open(const Options& options) {
   const std::string path = admin_socket_beside(connection.info_.socket);
   const Opened admin = open_at(path.c_str(), deadline);
   if (admin.status != HB_OK) {
-    if (options.view == View::kAdmin) throw failure_of(admin.status, admin.error);
+    if (options.view == View::kAdmin)
+      throw Failure(exit_code_of(admin.status),
+                    fmt::format("{}; --admin needs root or the daemon's own uid ({})",
+                                one_line(admin.error.message), hb_status_name(admin.status)));
     return connection;
   }
   Connection wide(admin.client, deadline);

@@ -49,7 +49,7 @@ TEST(DemoRoles, WithoutADaemonTheCauseIsNamed) {
   o.env = {{"HIPBROKER_SOCKET", "/nonexistent/broker.sock"}};
   const Ran ran = run_program({HB_TEST_PRODUCER, "t"}, o);
   EXPECT_EQ(ran.exit_code, 1);
-  EXPECT_THAT(ran.err, HasSubstr("/nonexistent/broker.sock"));
+  EXPECT_THAT(ran.err, HasSubstr("/nonexistent"));
 }
 
 }  // namespace
