@@ -35,7 +35,7 @@ rc::Gen<Command> any_command() {
 TEST(BrokerModel, AnyHistoryEndsLikeTheNaiveOne) {
   rc::detail::TestParams params;
   params.seed = from_environment("HIPBROKER_MODEL_SEED", std::random_device{}());
-  params.maxSuccess = static_cast<int>(from_environment("HIPBROKER_MODEL_RUNS", 1500));
+  params.maxSuccess = static_cast<int>(from_environment("HIPBROKER_MODEL_RUNS", 6000));
   params.maxSize = 400;
   rc::detail::TestMetadata metadata;
   metadata.id = "broker model";
