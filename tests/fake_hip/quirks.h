@@ -22,7 +22,6 @@ enum class Quirk : unsigned char {
   kFdPerCreate,
   kSharedExportFd,
   kRuntimeClosesExportFd,
-  kFdPerImport,
   kLazyImport,
   kImportByNumber,
   kImportNeedsVisibleOwner,
@@ -45,7 +44,6 @@ enum class Quirk : unsigned char {
   kPoolIpcHandle,
   kIpcCapableAttribute,
   kDmaBufAttributes,
-  kFabricType,
   kTrueImportProperties,
   // switches: off in every version
   kReserveElsewhere,

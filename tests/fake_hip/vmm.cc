@@ -16,7 +16,7 @@
 namespace hb::fakehip {
 
 std::uintptr_t reserve_address_space(std::size_t size, std::size_t skew, void*& raw, std::size_t& raw_size) {
-  constexpr std::size_t kSpare = 4 * kLargePage;
+  constexpr std::size_t kSpare = 6 * kLargePage;
   raw_size = size + kSpare;
   raw = ::mmap(nullptr, raw_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (raw == MAP_FAILED) return 0;
@@ -179,6 +179,8 @@ FAKE_API HipError hipMemAddressReserve(void** out, std::size_t size, std::size_t
     base = reserve_address_space(size, s.on(Quirk::kReserveSmallAlign) ? kSmallPage : kLargePage,
                                  reservation.raw, reservation.raw_size);
   if (base == 0) return call.done(kOutOfMemory);
+  // By chance the wished place: still inside `raw`, which is that much larger.
+  if (base == address(wish) && reservation.raw != wish) base += 2 * kLargePage;
   s.reservations.emplace(base, std::move(reservation));
   *out = pointer(base);
   return call.done(kSuccess);
