@@ -46,7 +46,8 @@ TEST_F(Guessing, AHundredThousandKeys) {
   for (int i = 0; i < 50'000; ++i) {
     std::string guess(64, '\0');
     for (char& c : guess) c = static_cast<char>(random());
-    if (i % 2 == 0) guess.replace(0, 20, key, 0, 20);  // of this broker
+    // Of a version and kind that exist, and every other one of this broker.
+    guess.replace(0, i % 2 == 0 ? 20 : 4, key, 0, i % 2 == 0 ? 20 : 4);
     keys.push_back(guess);
   }
   for (int i = 0; i < 50'000; ++i) {  // one to three bits away from the truth

@@ -68,11 +68,11 @@ TEST_F(Access, ByUidAndByGidReadAndWrite) {
   export_number(owner, "mixed", 3, "g:5000:1 u:1002:3");
   for (Actor* reader : {&in_group, &primary}) {
     EXPECT_EQ(import_status(*reader, "read", 1001), HB_OK);
-    EXPECT_EQ(import_status(*reader, "read", 1001, HB_ACCESS_READ_WRITE), HB_READ_ONLY);
+    EXPECT_EQ(import_status(*reader, "read", 1001, HB_ACCESS_READ_WRITE), HB_DENIED);
     EXPECT_EQ(import_status(*reader, "write", 1001, HB_ACCESS_READ_WRITE), HB_OK);
   }
   EXPECT_EQ(import_status(in_group, "mixed", 1001, HB_ACCESS_READ_WRITE), HB_OK);
-  EXPECT_EQ(import_status(primary, "mixed", 1001, HB_ACCESS_READ_WRITE), HB_READ_ONLY);
+  EXPECT_EQ(import_status(primary, "mixed", 1001, HB_ACCESS_READ_WRITE), HB_DENIED);
   for (const char* name : {"read", "write", "mixed"})
     EXPECT_EQ(import_status(outside, name, 1001), HB_NOT_FOUND);
   EXPECT_EQ(outside.ok("list").number("count"), 0u);

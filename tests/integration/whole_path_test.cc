@@ -232,7 +232,8 @@ TEST_F(WholePath, WithdrawnIsGoneButWhatIsMappedStays) {
   EXPECT_EQ(producer.ok("list").number("count"), 0u);
   // The name is free at once.
   const Answer next = producer.ok("export", {{"export", "e2"}, {"mem", "m"}, {"name", "kv"}});
-  EXPECT_NE(next.number("export_id"), exported.number("export_id"));
+  EXPECT_EQ(next.number("generation"), exported.number("generation") + 1);
+  EXPECT_EQ(consumer.call("import", {{"import", "x"}, {"key", exported.text("key")}}).status, HB_STALE);
   EXPECT_EQ(producer.ok("stats").number("withdrawn"), 1u);
   consumer.leave();
   producer.leave();
@@ -252,7 +253,8 @@ TEST_F(WholePath, WithdrawByIdByRangeAndAll) {
                       .number("export_id"));
   EXPECT_EQ(producer.call("export", {{"export", "x"}, {"name", "part/0"}, {"mem", "m"}}).status, HB_EXISTS);
   EXPECT_EQ(producer.ok("withdraw", {{"id", ids[0]}}).number("exports"), 1u);
-  EXPECT_EQ(producer.call("withdraw", {{"id", ids[0]}}).status, HB_NOT_FOUND);
+  EXPECT_EQ(producer.call("withdraw", {{"id", ids[0]}}).status, HB_GONE);
+  EXPECT_EQ(producer.call("withdraw", {{"id", ids[3] + 77}}).status, HB_NOT_FOUND);
   EXPECT_EQ(producer.ok("list").text("names"), "part/1 part/2 part/3");
   // One byte of each of the two in the middle.
   EXPECT_EQ(producer.ok("withdraw", {{"mem", "m"}, {"offset", 4 * kMiB - 1}, {"bytes", 2}}).number("exports"),

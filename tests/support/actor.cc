@@ -55,7 +55,7 @@ Answer Actor::finish(std::uint64_t limit_ns) {
   Answer answer;
   auto message = receive_message(channel_.get(), limit_ns);
   if (!message) {
-    answer.died = !process_.running() || process_state(process_.pid()) == 'Z';
+    answer.died = !process_.running() || wait_readable(channel_.get(), 0);  // the end, that is
     answer.fields.emplace("message", answer.died ? "the process has ended" : "no answer");
     return answer;
   }

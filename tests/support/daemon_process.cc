@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
+#include <sstream>
 #include <stdexcept>
 
 #include "support/fd_census.h"
@@ -75,12 +77,31 @@ std::vector<std::string> DaemonProcess::fds() const {
   std::vector<std::string> out;
   for (const std::string& fd : open_fds(pid())) {
     std::string what = fd.substr(fd.find(" -> ") + 4);
-    // A socket's number says nothing: what counts is how many there are.
+    // The number of a socket or a pipe says nothing: what counts is how many there are.
     if (what.rfind("socket:", 0) == 0) what = "socket";
+    if (what.rfind("pipe:", 0) == 0) what = "pipe";
     out.push_back(std::move(what));
   }
   std::sort(out.begin(), out.end());
   return out;
+}
+
+std::size_t DaemonProcess::connections() const {
+  std::set<std::string> held;
+  for (const std::string& fd : open_fds(pid()))
+    if (const std::size_t at = fd.find("socket:["); at != std::string::npos)
+      held.insert(fd.substr(at + 8, fd.size() - at - 9));
+  std::size_t count = 0;
+  std::istringstream table(read_file("/proc/net/unix"));
+  std::string line;
+  while (std::getline(table, line)) {
+    // Num RefCount Protocol Flags Type St Inode Path; flag 00010000 is a listener's.
+    std::istringstream fields(line);
+    std::string number, references, protocol, flags, type, state, inode, path;
+    fields >> number >> references >> protocol >> flags >> type >> state >> inode >> path;
+    if (path.rfind(run_dir_, 0) == 0 && flags != "00010000" && held.count(inode) != 0) ++count;
+  }
+  return count;
 }
 
 void DaemonProcess::kill9() { process_.kill_and_reap(); }

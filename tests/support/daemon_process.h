@@ -37,6 +37,9 @@ class DaemonProcess {
   [[nodiscard]] std::vector<std::string> fds() const;
   [[nodiscard]] std::size_t fd_count() const { return fds().size(); }
 
+  // Connections it holds, in whatever state: its unix sockets that do not listen.
+  [[nodiscard]] std::size_t connections() const;
+
   void kill9();
   void start();     // again, on the same path
   void restart() {  // as after a crash

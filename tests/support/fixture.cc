@@ -31,18 +31,13 @@ void DaemonTest::take_baseline() {
   std::vector<std::string> with_session;
   {
     const RawPeer probe = peer();
-    // The connection that found the daemon ready may still be on its way out: wait for the probe's to be the
-    // only process handle left.
-    ASSERT_TRUE(poll_until([&] {
-      with_session = daemon().fds();
-      return std::count_if(with_session.begin(), with_session.end(), is_pidfd) <= 1;
-    }));
+    // The connection that found the daemon ready may still be on its way out.
+    ASSERT_TRUE(poll_until([&] { return daemon().connections() == 1; }));
+    with_session = daemon().fds();
   }
-  ASSERT_TRUE(poll_until([&] {
-    baseline_ = daemon().fds();
-    return std::none_of(baseline_.begin(), baseline_.end(), is_pidfd) &&
-           baseline_.size() < with_session.size();
-  })) << "the daemon keeps a closed connection";
+  ASSERT_TRUE(poll_until([&] { return daemon().connections() == 0; }));
+  baseline_ = daemon().fds();
+  ASSERT_TRUE(std::none_of(baseline_.begin(), baseline_.end(), is_pidfd));
   one_session_ = minus(with_session, baseline_);
 }
 
@@ -77,6 +72,11 @@ void DaemonTest::expect_baseline(const std::string& what, std::size_t sessions) 
   if (daemon().pid() <= 0) return;  // the test left it dead on purpose
   EXPECT_TRUE(poll_until([&] { return difference(sessions).empty(); }))
       << "descriptors of the daemon " << what << ":" << difference(sessions);
+}
+
+void DaemonTest::expect_fds(std::size_t count, const std::string& what) {
+  EXPECT_TRUE(poll_until([&] { return daemon().fd_count() == count; }))
+      << what << ": the daemon holds " << daemon().fd_count() << " descriptors, should be " << count;
 }
 
 pb::StatusReply DaemonTest::counters_when_alone() {

@@ -30,14 +30,15 @@ class DaemonTest : public testing::Test {
   void expect_baseline(const std::string& what, std::size_t sessions = 0);
   // Empty at the baseline, else what differs right now.
   [[nodiscard]] std::string difference(std::size_t sessions) const;
-  // After a restart, which begins a new count.
-  void take_baseline();
+  // Waits until the daemon holds `count` descriptors: what it lets go of, it closes on another thread.
+  void expect_fds(std::size_t count, const std::string& what);
   // Waits until no session but the asker's is left, then returns the daemon's counters.
   pb::StatusReply counters_when_alone();
 
   DaemonOptions options_;
 
  private:
+  void take_baseline();
   std::unique_ptr<DaemonProcess> daemon_;
   std::vector<std::string> baseline_;
   std::vector<std::string> one_session_;  // what one idle session adds

@@ -29,6 +29,22 @@ UniqueFd connect_to(const std::string& path) {
   return socket;
 }
 
+// A packet of no bytes, which send_packet() refuses to make.
+bool send_empty(int socket, const std::vector<int>& fds) {
+  msghdr message{};
+  std::vector<char> control(fds.empty() ? 0 : CMSG_SPACE(fds.size() * sizeof(int)));
+  if (!fds.empty()) {
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
+    std::memcpy(CMSG_DATA(header), fds.data(), fds.size() * sizeof(int));
+  }
+  return ::sendmsg(socket, &message, MSG_NOSIGNAL) == 0;
+}
+
 }  // namespace
 
 RawPeer::RawPeer(const std::string& socket_path) : socket_(connect_to(socket_path)) {
@@ -43,6 +59,7 @@ bool RawPeer::try_hello(const std::string& socket_path) {
 }
 
 bool RawPeer::send_bytes(const std::string& bytes, const std::vector<int>& fds) {
+  if (bytes.empty()) return send_empty(socket_.get(), fds);
   const auto data = std::as_bytes(std::span(bytes.data(), bytes.size()));
   const std::uint64_t deadline = now_ns() + kWatchdogNs;
   for (;;) {

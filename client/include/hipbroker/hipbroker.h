@@ -264,8 +264,8 @@ typedef struct hb_withdrawn {
  */
 HB_API hb_status hb_export_withdraw(hb_export* exported, uint64_t deadline_ns, hb_withdrawn* ret_withdrawn,
                                     hb_error* error);
-/* Of this session: by id; every export over any byte of [ptr, ptr + bytes); all. HB_NOT_FOUND when there is
- * none (by id only). */
+/* Of this session: by id; every export over any byte of [ptr, ptr + bytes); all. By id only: HB_GONE when it
+ * has ended, HB_NOT_FOUND when there is none. */
 HB_API hb_status hb_withdraw_id(hb_client* client, uint64_t export_id, uint64_t deadline_ns,
                                 hb_withdrawn* ret_withdrawn, hb_error* error);
 HB_API hb_status hb_withdraw_range(hb_client* client, const void* ptr, uint64_t bytes, uint64_t deadline_ns,
