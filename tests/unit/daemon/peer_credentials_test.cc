@@ -55,6 +55,7 @@ class Child : public testing::Test {
     listener_ = UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     ASSERT_EQ(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
     ASSERT_EQ(::listen(listener_.get(), 1), 0);
+    ASSERT_EQ(::chmod(path.c_str(), 0777), 0);  // the child connects as another uid
     hold_ = make_pair();
     child_ = ::fork();
     if (child_ == 0) {
@@ -70,7 +71,6 @@ class Child : public testing::Test {
     }
     ASSERT_GT(child_, 0);
     hold_.right.reset();
-    ASSERT_EQ(::chmod((directory_ / "s").c_str(), 0777), 0);
     ASSERT_TRUE(wait_readable(listener_.get()));
     accepted_ = UniqueFd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     ASSERT_TRUE(accepted_);
