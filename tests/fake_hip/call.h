@@ -36,7 +36,9 @@ class Call {
   // Waits as a synchronous call does until `idle()`; the lock is free meanwhile.
   template <class Idle>
   void wait_until(Idle idle) {
+    ++state_.waiting;
     state_.streams_changed.wait(lock_, idle);
+    --state_.waiting;
   }
   void use_null_stream();  // counts it and waits for it
 

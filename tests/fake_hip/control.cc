@@ -83,6 +83,7 @@ long long State::count(std::string_view what) const {
   if (what == "externals") return static_cast<long long>(externals.size());
   if (what == "violations") return static_cast<long long>(violations.size());
   if (what == "faults") return faults;
+  if (what == "waiting") return waiting;
   if (what == "null_stream") return null_stream_uses;
   if (what == "vault") return static_cast<long long>(vault.size());
   if (what == "calls") return injector.calls("");

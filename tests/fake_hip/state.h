@@ -74,6 +74,7 @@ struct State {
   long long faults = 0;
   long long null_stream_uses = 0;
   int grants_to_fail = 0;
+  int waiting = 0;  // calls that wait for a stream
 
   [[nodiscard]] bool on(Quirk quirk) const { return quirks.on(quirk); }
   // HIP ordinal -> line, -1 when there is no such device.

@@ -27,12 +27,13 @@ void set(const Hip& hip, const char* word, void* which) {
   EXPECT_EQ(hip.fake_hip_control(text), 0);
 }
 
-// Whether `call` waits for the stream: it is observed not to return while the stream is busy (given some time
-// to be wrong), and to return once it is idle.
+// Whether `call` waits for the stream: either it is seen waiting, or it returns while the stream is busy.
 bool waits_for(const Hip& hip, void* busy, const std::function<void()>& call) {
   set(hip, "busy", busy);
   auto done = std::async(std::launch::async, call);
-  const bool waited = done.wait_for(std::chrono::milliseconds(100)) == std::future_status::timeout;
+  bool waited = false;
+  do waited = hip.fake_hip_count("waiting") > 0;
+  while (!waited && done.wait_for(std::chrono::milliseconds(1)) == std::future_status::timeout);
   set(hip, "idle", busy);
   done.get();
   return waited;
