@@ -26,6 +26,9 @@ struct BrokerConfig {
   std::uint64_t fds_per_session = 2;  // socket and pidfd
   std::uint64_t ended_exports = 0;    // remembered; 0 = limits::kEndedExports
   std::uint64_t ended_export_ns = 0;  // 0 = limits::kEndedExportNs
+  // The edge carries out effect Retry. Where it does not, a waiter whose read-only level depends on facts is
+  // answered without them: level intent, and the handle as its exporter gave it.
+  bool retries = false;
 };
 
 class Broker {

@@ -181,8 +181,9 @@ struct SetValidity {
   std::uint32_t value = 0;
 };
 
-// A parked acquire found its name, and what read-only level it gets depends on facts only the edge can find
-// out: ask readonly_candidates, fill in `facts`, apply() it again as it is, before anything of that session.
+// Only with BrokerConfig::retries. A parked acquire found its name, and what read-only level it gets depends
+// on facts only the edge can find out: ask readonly_candidates, fill in `facts`, apply() it again as it is,
+// before anything of that session.
 struct Retry {
   SessionId session;
   std::uint64_t request_id = 0;

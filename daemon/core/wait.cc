@@ -57,7 +57,7 @@ void wake_waiters(Call& call, std::uint32_t export_slot) {
     if (!may_see(core.exports, e, core.sessions.at(session).principal)) continue;
     Wait wait = take_wait(core, slot);
     Asker asker{core.sessions.id_of(session), core.sessions.at(session), wait.request_id, wait.frame_type};
-    if (!candidates_of(core, asker.session.principal, wait.request).empty()) {
+    if (core.config.retries && !candidates_of(core, asker.session.principal, wait.request).empty()) {
       wait.request.wait_ns = wait.deadline == kNever ? kNever : wait.deadline - call.now;
       wait.request.retried = true;
       call.out.emplace_back(Retry{asker.id, wait.request_id, wait.frame_type, std::move(wait.request)});

@@ -22,6 +22,7 @@ BrokerConfig small_config() {
   config.master[0] = 2;
   config.fd_limit = 60;  // 15 are kept
   config.fd_base = 10;
+  config.retries = true;
   config.ended_exports = kRemembered;
   config.ended_export_ns = kRememberedNs;
   return config;

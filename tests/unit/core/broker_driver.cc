@@ -18,6 +18,7 @@ BrokerConfig BrokerDriver::default_config() {
   config.master[0] = 0x5e;
   config.fd_limit = 20'000;
   config.fd_base = 10;
+  config.retries = true;
   return config;
 }
 

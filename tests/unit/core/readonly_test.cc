@@ -141,6 +141,21 @@ TEST_F(ReadOnlyTest, AWaiterWhoseLevelNeedsFactsIsTriedAgainWithThem) {
   EXPECT_EQ(std::get<Acquired>(ask_as(reader, id, again)).level, Level::kPerReader);
 }
 
+TEST_F(ReadOnlyTest, AnEdgeThatDoesNotRetryGetsAnAnswerAtLevelIntent) {
+  BrokerConfig config = default_config();
+  config.retries = false;
+  BrokerDriver plain(config);
+  const SessionId exporter = plain.connect(1000);
+  const SessionId waiter = plain.connect(1001);
+  const std::uint64_t id = plain.send(waiter, waiting(by_name("kv", 1000), kNever));
+  ExportRequest request = plain.simple("kv");
+  request.acl = {uid_reads(1001)};
+  plain.exported(exporter, std::move(request));
+  const Reply* reply = plain.answer_to(waiter, id);
+  ASSERT_NE(reply, nullptr);
+  EXPECT_EQ(std::get<Acquired>(reply->body).level, Level::kIntent);
+}
+
 TEST_F(ReadOnlyTest, ARetryIsAnsweredHoweverManyAnswersWereGivenMeanwhile) {
   const std::uint64_t id = send(reader, waiting(by_name("kv", 1000), kNever));
   for (int i = 0; i < 40; ++i) ask(reader, by_name("missing"));
