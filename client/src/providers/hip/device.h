@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// GPUs by identity. HIP's ordinals depend on ROCR_, HIP_ and CUDA_VISIBLE_DEVICES of the process: they are
+// looked up here and never leave it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "error.h"
+#include "providers/hip/runtime.h"
+#include "providers/hip/topology.h"
+
+namespace hb::client::hip {
+
+// The same GPU, or part of a GPU, in every process of the node. As on the wire.
+struct DeviceId {
+  std::string uuid;  // "GPU-" and 16 characters; empty for boards without
+  std::string pci;   // "0000:03:00.0", always function 0
+  std::uint32_t partition = 0;
+
+  bool operator==(const DeviceId&) const = default;
+  // "GPU-f00d000000000002 at 0000:83:00.0", with "/3" for partition 3
+  [[nodiscard]] std::string text() const;
+};
+
+struct Device {
+  DeviceId id;
+  int ordinal = -1;  // HIP's, in this process only
+  std::uint32_t render_minor = 0;
+  std::string gfx;         // empty when the kernel does not tell
+  bool in_kernel = false;  // joined with a KFD node
+  bool vmm = false;        // virtual memory management, as far as the runtime tells
+  bool large_bar = false;
+};
+
+class DeviceTable {
+ public:
+  // Asks the runtime for every device it shows. HB_DEVICE when it shows none.
+  [[nodiscard]] static Result<DeviceTable> read(const Runtime& runtime, const std::string& root);
+
+  [[nodiscard]] const std::vector<Device>& devices() const { return devices_; }
+  // nullptr: not visible here.
+  [[nodiscard]] const Device* find(const DeviceId& id) const;
+  [[nodiscard]] const Device* at(int ordinal) const;
+  // Ordinals of those of `ids` that are visible, in the order given; the others are appended to `hidden`.
+  [[nodiscard]] std::vector<int> ordinals(const std::vector<DeviceId>& ids,
+                                          std::vector<DeviceId>* hidden) const;
+  // Whether `from` reaches memory of `to`: the runtime's word.
+  [[nodiscard]] Result<bool> can_access(const Runtime& runtime, int from, int to) const;
+  // HB_DEVICE: the wanted one, the visible ones, and which variables hide others.
+  [[nodiscard]] Error not_visible(const DeviceId& wanted, const std::string& doing) const;
+
+ private:
+  std::vector<Device> devices_;
+};
+
+}  // namespace hb::client::hip
