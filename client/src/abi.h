@@ -12,6 +12,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 #include "client.h"
@@ -38,6 +39,8 @@ hb_status boundary(Client* client, hb_error* error, Body&& body) noexcept {
     return report(std::move(result.error()), error, client);
   } catch (const std::bad_alloc&) {
     return report(HB_NO_MEMORY, "this process is out of memory", error, client);
+  } catch (const std::length_error&) {
+    return report(HB_NO_MEMORY, "a count is larger than any memory", error, client);
   } catch (const std::exception& thrown) {
     return report(HB_INTERNAL, thrown.what(), error, client);
   }

@@ -21,6 +21,7 @@ hb_status hb_client_open(const hb_client_options* options, hb_client** ret_clien
       if (*given->socket == '\0') return fail(HB_INVALID, "socket is an empty path");
       wanted.connect.socket = given->socket;
     }
+    wanted.connect.trusted_uids.reserve(given->trusted_uid_count);
     if (given->trusted_uid_count > 0)
       wanted.connect.trusted_uids.assign(given->trusted_uids, given->trusted_uids + given->trusted_uid_count);
     wanted.deadline_ns = given->deadline_ns;
