@@ -91,8 +91,10 @@ Broker::~Broker() = default;
 
 tl::expected<SessionId, Error> Broker::connect(const Principal& principal, ProcessInfo process, Time now) {
   Core& core = state_->core;
-  if (auto refused = core.fds.refuse("a session", core.fds_used(), core.config.fds_per_session))
-    return tl::unexpected(std::move(*refused));
+  // The admin may use the reserve: who looks for the cause of a full table must get in.
+  if (!principal.admin)
+    if (auto refused = core.fds.refuse("a session", core.fds_used(), core.config.fds_per_session))
+      return tl::unexpected(std::move(*refused));
   if (auto refused = core.quota.charge_session(principal)) return tl::unexpected(std::move(*refused));
   const std::uint32_t slot = core.sessions.emplace();
   Session& session = core.sessions.at(slot);

@@ -141,7 +141,7 @@ TEST_F(SmallDaemon, KeepsItsReserve) {
       HB_OK)
     ++held;
   EXPECT_GT(held, 60);
-  EXPECT_LE(daemon().fd_count(), 150u);
+  EXPECT_TRUE(poll_until([&] { return daemon().fd_count() <= 150; })) << daemon().fd_count();
   EXPECT_EQ(other.ping(), HB_OK);
   EXPECT_EQ(other.acquire_name("one/0").status, HB_OK);
   // Who looks for the cause gets in; others do as soon as there is room again, without a word from anybody.

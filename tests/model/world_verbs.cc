@@ -74,7 +74,7 @@ World::Judge World::judge_status(hb_status wanted) {
 void World::connect(const Command& c) {
   if (actors_.size() == kActors) return;
   const Principal principal = make_principal(c.at(2, 9));
-  const bool fits = fds_used() + fds_promised() + 2 <= 45;
+  const bool fits = principal.admin || fds_used() + fds_promised() + 2 <= 45;
   const auto session = broker_.connect(principal, {}, now_);
   if (session.has_value() != fits) fail("connect should " + std::string(fits ? "work" : "be refused"));
   if (!session) return;
