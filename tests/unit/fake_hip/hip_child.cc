@@ -13,6 +13,13 @@
 
 #include "wire/unique_fd.h"
 
+#if defined(__SANITIZE_THREAD__)
+// Each body is a process of its own, and ThreadSanitizer would sleep a second at the exit of each.
+extern "C" __attribute__((visibility("default"))) const char* __tsan_default_options() {
+  return "atexit_sleep_ms=0";
+}
+#endif
+
 namespace hb::test {
 
 void* Hip::symbol(const char* name) const { return ::dlsym(library, name); }
