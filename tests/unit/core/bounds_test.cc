@@ -70,6 +70,18 @@ TEST(Bounds, B23_ADaemonWithoutFreeDescriptorsRefusesAndServesOn) {
   EXPECT_EQ(refused.error().status, HB_NO_FDS);
 }
 
+TEST(Bounds, TheAdminGetsInWhereTheTableIsFull) {
+  BrokerConfig config = BrokerDriver::default_config();
+  config.fd_limit = 40;
+  BrokerDriver driver(config);
+  const SessionId session = driver.connect(1000);
+  driver.exported(session, driver.chunked("full", 18, 4096));
+  EXPECT_FALSE(driver.broker.connect(of_uid(1), {}, 1));
+  const SessionId admin = driver.connect_admin();
+  EXPECT_EQ(std::get<Listed>(driver.ask(admin, ListRequest{})).exports.size(), 1u);
+  EXPECT_EQ(status_of(driver.ask(session, driver.simple("more"))), HB_NO_FDS);
+}
+
 TEST(Bounds, DescriptorsOfTheEdgeCount) {
   BrokerDriver driver;
   const std::uint64_t before = driver.broker.fds_used();
