@@ -20,13 +20,22 @@ core::Time monotonic_now() {
                                      .count());
 }
 
+namespace {
+
+core::BrokerConfig with_retries(core::BrokerConfig config) {
+  config.retries = true;
+  return config;
+}
+
+}  // namespace
+
 Engine::Engine(boost::asio::io_context& io, const core::BrokerConfig& config,
                std::vector<os::DriverRule> drivers)
     : io_(io),
       deadline_(io),
-      config_(config),
+      config_(with_retries(config)),
       drivers_(std::move(drivers)),
-      broker_(config),
+      broker_(config_),
       started_(monotonic_now()) {}
 
 Engine::~Engine() { stop(); }
@@ -74,11 +83,14 @@ void Engine::set_backlogged(Recipient& recipient, bool backlogged) {
 void Engine::carry_out() {
   std::vector<UniqueFd> closing;
   std::vector<Parked> parked;
+  std::vector<core::Retry> retries;
   bool closes = false;
   for (const core::Effect& effect : effects_)
     closes = closes || std::holds_alternative<core::CloseHandles>(effect);
-  for (const core::Effect& effect : effects_) {
-    if (const auto* validity = std::get_if<core::SetValidity>(&effect)) {
+  for (core::Effect& effect : effects_) {
+    if (auto* retry = std::get_if<core::Retry>(&effect)) {
+      retries.push_back(std::move(*retry));
+    } else if (const auto* validity = std::get_if<core::SetValidity>(&effect)) {
       const auto session = sessions_.find(validity->session);
       if (session != sessions_.end()) session->second->set_validity(validity->slot, validity->value);
     } else if (const auto* close = std::get_if<core::CloseHandles>(&effect)) {
@@ -97,6 +109,11 @@ void Engine::carry_out() {
       if (session == sessions_.end()) continue;
       session->second->deliver({waiting.frame.request_id, waiting.frame.bytes, {}, false});
     }
+  }
+  // One level deep: what is applied with its facts is answered.
+  for (core::Retry& retry : retries) {
+    apply(retry.session, retry.request_id, static_cast<FrameType>(retry.frame_type),
+          std::move(retry.request));
   }
   arm_deadline();
 }

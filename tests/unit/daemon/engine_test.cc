@@ -209,6 +209,34 @@ TEST_F(EngineTest, WaitingAnswersLearnThatTheirHandleEnded) {
   finish();
 }
 
+// The level of a reader that waited for the name is found out when the name is there.
+TEST_F(EngineTest, AWaiterGetsItsReadOnlyLevel) {
+  const std::uint32_t me = ::geteuid();
+  FakeRecipient owner;
+  FakeRecipient reader;
+  sessions_ = {connect(owner, me), connect(reader, 1002)};
+  core::AcquireRequest request;
+  request.target = core::NameRef{"w", me};
+  request.access = core::Access::kRead;
+  request.max_handles = 10;
+  request.wait_ns = UINT64_MAX;
+  request.demand = core::Level::kPerReader;
+  engine_->apply(sessions_[1], 1, FrameType::kAcquire, std::move(request));
+  EXPECT_TRUE(reader.got.empty());
+  UniqueFd memory = sealed_memfd(kPage, 1);
+  ASSERT_EQ(::fchmod(memory.get(), 0444), 0);
+  export_memory(sessions_[0], std::move(memory), 1002);
+  ASSERT_EQ(reader.got.size(), 1u);
+  v1::AcquireReply reply;
+  ASSERT_EQ(reader.got[0].header.type, FrameType::kAcquire);
+  EXPECT_EQ(reader.got[0].header.request_id, 1u);
+  ASSERT_TRUE(reply.ParseFromString(reader.got[0].body));
+  EXPECT_EQ(reply.level(), static_cast<std::uint32_t>(core::Level::kPerReader));
+  EXPECT_TRUE(reader.got[0].read_only);
+  EXPECT_GE(engine_->handles().get_read_only(reader.got[0].handles.at(0)), 0);
+  finish();
+}
+
 TEST_F(EngineTest, AWaitEndsAtItsDeadline) {
   FakeRecipient reader;
   sessions_ = {connect(reader, 1002)};
