@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include "providers/hip/probe.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <mutex>
+#include <vector>
+
+#include "clock.h"
+#include "providers/hip/helper_process.h"
+#include "providers/hip/probe_cache.h"
+
+namespace hb::client::hip {
+namespace {
+
+constexpr std::uint64_t kLimitNs = 20'000'000'000;
+constexpr std::uint64_t kLockWaitNs = 25'000'000'000;
+
+std::string helper_path() {
+  if (const char* path = ::secure_getenv("HIPBROKER_PROBE_HELPER"); path != nullptr && *path != '\0')
+    return path;
+  return HIPBROKER_PROBE_HELPER;
+}
+
+// A file without a build id is known by what changes when it does.
+std::string identity(const std::string& path, const std::string& build_id) {
+  if (!build_id.empty()) return build_id;
+  struct stat st {};
+  if (path.empty() || ::stat(path.c_str(), &st) != 0) return "none";
+  return path + ":" + std::to_string(st.st_ino) + ":" + std::to_string(st.st_size) + ":" +
+         std::to_string(st.st_mtim.tv_sec) + "." + std::to_string(st.st_mtim.tv_nsec);
+}
+
+Findings all_no(const std::string& reason) {
+  Findings out;
+  for (Verdict& verdict : out.abilities) verdict = {Answer::kNo, reason};
+  return out;
+}
+
+Findings all_yes_by_table(const Runtime& runtime) {
+  const Quirks quirks(runtime.version());
+  Findings out;
+  for (Verdict& verdict : out.abilities) verdict.answer = Answer::kYes;
+  const auto no = [&out](Ability ability, const char* reason) { out.of(ability) = {Answer::kNo, reason}; };
+  if (!quirks.on(Quirk::kGrantsHost)) no(Ability::kHostOnOwn, "this version lets the CPU in from 7.2 on");
+  if (!quirks.on(Quirk::kGrantsHostOnImport))
+    no(Ability::kHostOnImport, "this version does not let the CPU in to imported memory");
+  if (quirks.on(Quirk::kImportQueryCrashes))
+    no(Ability::kQuerySafe, "this version is known to crash there (rocm-systems#11449)");
+  return out;
+}
+
+Result<Findings> run(const Runtime& runtime, const Device& device) {
+  const std::string program = helper_path();
+  auto end = run_helper({program, runtime.path(), std::to_string(device.ordinal)}, kLimitNs);
+  if (!end) return tl::unexpected(std::move(end.error()));
+  return findings_of(*end);
+}
+
+ProbeReport report_of(const Runtime& runtime, const Device& device, const std::string& sysfs_root,
+                      bool look_up) {
+  const char* mode_text = ::secure_getenv("HIPBROKER_PROBE");
+  const std::string mode = mode_text == nullptr || *mode_text == '\0' ? "auto" : mode_text;
+  if (const KnownBad* bad = known_bad(runtime.version()); bad != nullptr)
+    return {all_no(bad->reason), "known", ""};
+  if (mode == "assume") return {all_yes_by_table(runtime), "assumed", ""};
+  if (mode != "auto" && mode != "off")
+    return {all_no("HIPBROKER_PROBE is '" + mode + "'; it is auto, off or assume"), "off", ""};
+
+  auto cache = ProbeCache::open(probe_key(runtime, device, sysfs_root));
+  std::string note = cache ? "" : cache.error().message;
+  if (cache && look_up)
+    if (auto known = cache->read()) return {std::move(*known), "remembered", ""};
+  if (mode == "off")
+    return {
+        all_no("HIPBROKER_PROBE=off and nothing is remembered of this runtime; set it to auto, or to assume"),
+        "off", note};
+  if (cache && !cache->lock(after_ns(kLockWaitNs))) {
+    note = "another process holds the lock of the remembered answers";
+  } else if (cache && look_up) {
+    // Whoever had the lock has answered by now.
+    if (auto known = cache->read()) return {std::move(*known), "remembered", ""};
+  }
+  auto findings = run(runtime, device);
+  if (!findings)
+    return {
+        all_no("the runtime could not be tried out: " + findings.error().message +
+               ". Install hipbroker-probe, name it in HIPBROKER_PROBE_HELPER, or set HIPBROKER_PROBE=assume"),
+        "off", findings.error().message};
+  if (cache && !findings->transient)
+    if (auto written = cache->write(*findings); !written) note = written.error().message;
+  return {std::move(*findings), "run", note};
+}
+
+}  // namespace
+
+std::string probe_key(const Runtime& runtime, const Device& device, const std::string& sysfs_root) {
+  utsname name{};
+  static_cast<void>(::uname(&name));
+  std::string key = "hip " + identity(runtime.path(), runtime.build_id()) + " " +
+                    version_text(runtime.version()) + "\nhsa " +
+                    identity(runtime.hsa_path(), runtime.hsa_build_id()) + "\nkernel " + name.release +
+                    "\namdgpu " + amdgpu_version(sysfs_root) + "\ngfx " + device.gfx + "\n";
+  std::vector<std::string> variables;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view variable(*entry);
+    for (const std::string_view prefix : {"HSA_", "HIP_", "ROCR_", "CUDA_VISIBLE_DEVICES=", "GPU_"})
+      if (variable.starts_with(prefix)) variables.emplace_back(variable.substr(0, variable.find('\n')));
+  }
+  std::sort(variables.begin(), variables.end());
+  for (const std::string& variable : variables) key += variable + "\n";
+  return key;
+}
+
+Findings findings_of(const HelperEnd& end) {
+  Findings out;
+  std::string step;
+  bool complete = false;
+  for (std::size_t start = 0; start < end.output.size();) {
+    const std::size_t stop = std::min(end.output.find('\n', start), end.output.size());
+    const std::string line = end.output.substr(start, stop - start);
+    start = stop + 1;
+    if (line == "end") complete = true;
+    if (line.starts_with("begin ")) step = line.substr(6);
+    static_cast<void>(out.take_line(line));
+  }
+  if (complete) return out;
+
+  // "ABILITY what was done"
+  const std::string doing =
+      step.find(' ') != std::string::npos ? step.substr(step.find(' ') + 1) : "starting";
+  std::string reason = "the helper that tries the runtime out ";
+  if (end.timed_out)
+    reason +=
+        "did not end within 20 s: " + doing + ". The driver may hang (dmesg), or another process has the GPU";
+  else if (end.signal != 0)
+    reason +=
+        std::string("died of ") + (::sigabbrev_np(end.signal) != nullptr ? "SIG" : "signal ") +
+        (::sigabbrev_np(end.signal) != nullptr ? ::sigabbrev_np(end.signal) : std::to_string(end.signal)) +
+        ": " + doing;
+  else
+    reason += "ended with status " + std::to_string(end.exit_code) + ": " + doing;
+  const bool crashed = end.signal == SIGSEGV || end.signal == SIGABRT || end.signal == SIGBUS ||
+                       end.signal == SIGFPE || end.signal == SIGILL;
+  out.transient = out.transient || !crashed;
+  for (std::size_t i = 0; i < kAbilities; ++i) {
+    const auto ability = static_cast<Ability>(i);
+    Verdict& verdict = out.of(ability);
+    if (verdict.answer != Answer::kUnknown) continue;
+    const bool here = step.starts_with(std::string(ability_name(ability)) + " ");
+    // Without these two nothing works; of the rest the table of versions may still know.
+    if (here || step.empty() || ability == Ability::kExport || ability == Ability::kImport)
+      verdict = {Answer::kNo, reason};
+    else
+      verdict.reason = "not tried: " + reason;
+  }
+  return out;
+}
+
+ProbeReport probe_now(const Runtime& runtime, const Device& device, const std::string& sysfs_root) {
+  return report_of(runtime, device, sysfs_root, false);
+}
+
+ProbeReport probe(const Runtime& runtime, const Device& device, const std::string& sysfs_root) {
+  struct Memory {
+    std::mutex mutex;
+    std::map<std::string, ProbeReport> reports;  // by GPU target
+  };
+  static auto* memory = new Memory;
+  const std::lock_guard guard(memory->mutex);
+  const auto found = memory->reports.find(device.gfx);
+  if (found != memory->reports.end()) return found->second;
+  ProbeReport report = report_of(runtime, device, sysfs_root, true);
+  if (!report.findings.transient) memory->reports.emplace(device.gfx, report);
+  return report;
+}
+
+Result<void> demand(const Runtime& runtime, const ProbeReport& report, Ability ability) {
+  const Verdict& verdict = report.findings.of(ability);
+  if (verdict.answer == Answer::kYes) return {};
+  return fail(HB_UNSUPPORTED, runtime.name() + " cannot do this here (" + ability_name(ability) +
+                                  "): " + (verdict.reason.empty() ? "it was not tried" : verdict.reason));
+}
+
+}  // namespace hb::client::hip
