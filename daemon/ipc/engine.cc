@@ -128,7 +128,7 @@ void Engine::carry_out_close(const core::CloseHandles& close, std::vector<Unique
     for (Recipient* recipient : backlogged_) recipient->drop_handles(close.handles, gone);
   }
   for (const core::HandleId handle : close.handles) {
-    if (handles_.get_read_only(handle) >= 0) note_fds(-1);
+    if (handles_.get_read_only(handle) != nullptr) note_fds(-1);
     handles_.take(handle, closing);
   }
 }
@@ -214,7 +214,7 @@ tl::expected<std::vector<core::HandleFacts>, Engine::BadHandle> Engine::admit(st
   std::vector<core::HandleFacts> facts;
   facts.reserve(fds.size());
   for (const UniqueFd& fd : fds) {
-    auto probed = os::probe_handle(fd.get(), drivers_);
+    auto probed = os::probe_handle(fd, drivers_);
     if (!probed) {
       BadHandle bad{facts.size(), std::move(probed.error().reason)};
       dispose(std::move(fds), uid);
@@ -229,7 +229,7 @@ tl::expected<std::vector<core::HandleFacts>, Engine::BadHandle> Engine::admit(st
 void Engine::dispose(std::vector<UniqueFd> fds, std::uint32_t uid) {
   std::vector<UniqueFd> memory;
   for (UniqueFd& fd : fds) {
-    const auto probed = os::probe_handle(fd.get(), {});
+    const auto probed = os::probe_handle(fd, {});
     if (probed || !probed.error().may_block) {
       memory.push_back(std::move(fd));
       continue;
@@ -268,12 +268,12 @@ core::Level Engine::read_only_level(const core::Broker::Candidate& candidate) {
   if (facts->sealed) return core::Level::kSealed;
   // Root writes any file, and the owner may change its mode back.
   if (candidate.reader_uid == 0 || candidate.reader_uid == candidate.owner_uid) return core::Level::kIntent;
-  const auto file = os::reopen_facts(handles_.get(candidate.handle));
+  const auto file = os::reopen_facts(*handles_.get(candidate.handle));
   if (!file || file->owner_uid != candidate.owner_uid || (file->mode & (S_IWGRP | S_IWOTH)) != 0) {
     return core::Level::kIntent;
   }
   if (!facts->writable) return core::Level::kPerReader;  // opened O_RDONLY by its exporter
-  if (handles_.get_read_only(candidate.handle) >= 0) return core::Level::kPerReader;
+  if (handles_.get_read_only(candidate.handle) != nullptr) return core::Level::kPerReader;
   if (!has_room(1)) return core::Level::kIntent;
   // Refused where the mode does not let the daemon itself read: 0444 is what works for a daemon of any uid.
   if (!handles_.reopen_read_only(candidate.handle)) return core::Level::kIntent;

@@ -31,14 +31,14 @@ const HandleStore::Slot* HandleStore::find(core::HandleId id) const {
   return slot.use == id.use() && slot.fd ? &slot : nullptr;
 }
 
-int HandleStore::get(core::HandleId id) const {
+const UniqueFd* HandleStore::get(core::HandleId id) const {
   const Slot* slot = find(id);
-  return slot != nullptr ? slot->fd.get() : -1;
+  return slot != nullptr ? &slot->fd : nullptr;
 }
 
-int HandleStore::get_read_only(core::HandleId id) const {
+const UniqueFd* HandleStore::get_read_only(core::HandleId id) const {
   const Slot* slot = find(id);
-  return slot != nullptr ? slot->read_only.get() : -1;
+  return slot != nullptr && slot->read_only ? &slot->read_only : nullptr;
 }
 
 const core::HandleFacts* HandleStore::facts(core::HandleId id) const {

@@ -20,10 +20,10 @@ class HandleStore {
   // Gives the facts their id.
   void add(UniqueFd fd, core::HandleFacts& facts);
 
-  // Borrowed until the handle is taken out; -1 when it has ended.
-  [[nodiscard]] int get(core::HandleId id) const;
-  // The read-only reopening, else -1.
-  [[nodiscard]] int get_read_only(core::HandleId id) const;
+  // Lent until the handle is taken out; null when it has ended.
+  [[nodiscard]] const UniqueFd* get(core::HandleId id) const;
+  // The read-only reopening; null where there is none.
+  [[nodiscard]] const UniqueFd* get_read_only(core::HandleId id) const;
   [[nodiscard]] const core::HandleFacts* facts(core::HandleId id) const;
 
   // A memfd once more through /proc, O_RDONLY: another open file, that cannot be mapped for writing.

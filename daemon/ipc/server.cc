@@ -43,7 +43,7 @@ std::uint64_t Server::sessions_per_uid() const {
 }
 
 void Server::accepted(UniqueFd socket, bool admin) {
-  auto peer = os::peer_credentials(socket.get());
+  auto peer = os::peer_credentials(socket);
   if (!peer) {
     if (!peer.error().dead) return refuse(std::move(socket), 0, 0, peer.error().error.text());
     return engine_.close_socket(0, std::move(socket), {});

@@ -8,13 +8,28 @@
 #include <chrono>
 #include <utility>
 
+#include "os/process_info.h"
 #include "wire/limits.h"
+#include "wire/name.h"
 
 namespace hb::ipc {
+namespace {
+
+// comm and cgroup are bytes of the process's choice: a protobuf string has to be UTF-8, and a page of a list
+// has to fit a frame, so nothing may grow.
+std::string printable(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) >= 0x7f || static_cast<unsigned char>(c) < 0x20) c = '?';
+  }
+  return text;
+}
+
+}  // namespace
 
 Session::Session(boost::asio::io_context& io, Engine& engine, SessionHost& host, UniqueFd socket,
                  os::PeerCredentials peer, bool admin)
     : io_(io), engine_(engine), host_(host), socket_(io, socket.release()), pidfd_(io), deadline_(io) {
+  const os::ProcessText text = os::process_text(peer.pid, peer.pidfd);
   if (peer.pidfd) pidfd_.assign(peer.pidfd.release());
   principal_.uid = peer.uid;
   principal_.gid = peer.gid;
@@ -22,6 +37,10 @@ Session::Session(boost::asio::io_context& io, Engine& engine, SessionHost& host,
   principal_.admin = admin;
   who_.uid = peer.uid;
   who_.pid = peer.pid;
+  process_.pid = peer.pid;
+  process_.command = printable(text.command);
+  process_.cgroup = printable(text.cgroup);
+  who_.command = escape_for_display(process_.command);
 }
 
 void Session::set_state(SessionState next) {

@@ -101,6 +101,7 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   core::SessionId id_;
   core::Principal principal_;
   observe::Who who_;
+  core::ProcessInfo process_;  // until the Hello
   Outbox outbox_;
   bool waiting_readable_ = false;  // two waits at once would each go on for ever
   bool too_many_in_flight_logged_ = false;

@@ -7,21 +7,10 @@
 #include <utility>
 
 #include "ipc/session.h"
-#include "os/process_info.h"
 #include "wire/limits.h"
-#include "wire/name.h"
 
 namespace hb::ipc {
 namespace {
-
-// comm and cgroup are bytes of the process's choice: a protobuf string has to be UTF-8, and a page of a list
-// has to fit a frame, so nothing may grow.
-std::string printable(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) >= 0x7f || static_cast<unsigned char>(c) < 0x20) c = '?';
-  }
-  return text;
-}
 
 EdgeError version_error(const HelloRequest& hello) {
   const auto range = [](std::uint32_t low, std::uint32_t high) {
@@ -71,17 +60,10 @@ void Session::on_hello(const FrameView& frame) {
       hello->lowest_version > hello->highest_version) {
     return fail(request_id, version_error(*hello));
   }
-  core::ProcessInfo process;
-  process.pid = who_.pid;
-  const os::ProcessText text = os::process_text(who_.pid, pidfd_.is_open() ? pidfd_.native_handle() : -1);
-  process.command = printable(text.command);
-  process.cgroup = printable(text.cgroup);
-  who_.command = escape_for_display(process.command);
-
   // Until now the edge counted this session's descriptors, from here on the core does.
   const auto own = static_cast<std::int64_t>(engine_.config().fds_per_session);
   engine_.note_fds(-own);
-  const auto session = engine_.connect(principal_, std::move(process), *this);
+  const auto session = engine_.connect(principal_, std::move(process_), *this);
   if (!session) {
     engine_.note_fds(own);
     EdgeError error;

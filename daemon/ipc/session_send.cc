@@ -42,15 +42,15 @@ Session::Sent Session::send_now(const OutFrame& frame, std::span<const UniqueFd>
   std::array<int, limits::kFrameFds> fds;
   std::size_t count = 0;
   for (const core::HandleId handle : frame.handles) {
-    int fd = frame.read_only ? engine_.handles().get_read_only(handle) : -1;
-    if (fd < 0) fd = engine_.handles().get(handle);
-    if (fd < 0 || count == fds.size()) {
+    const UniqueFd* fd = frame.read_only ? engine_.handles().get_read_only(handle) : nullptr;
+    if (fd == nullptr) fd = engine_.handles().get(handle);
+    if (fd == nullptr || count == fds.size()) {
       host_.log_fault(
           who_, "disconnected: an answer names a handle that has ended; this is a defect, please report");
       fail_later("an answer names a handle that has ended");
       return Sent::kFailed;
     }
-    fds[count++] = fd;
+    fds[count++] = fd->get();
   }
   for (const UniqueFd& fd : owned) fds[count++] = fd.get();
   const auto outcome = send_packet(socket_.native_handle(), frame.bytes, {}, std::span(fds).first(count));

@@ -133,7 +133,9 @@ bool allowed_driver(const std::vector<DriverRule>& allowed, const struct statx& 
 
 }  // namespace
 
-tl::expected<core::HandleFacts, ProbeRefusal> probe_handle(int fd, const std::vector<DriverRule>& allowed) {
+tl::expected<core::HandleFacts, ProbeRefusal> probe_handle(const UniqueFd& descriptor,
+                                                           const std::vector<DriverRule>& allowed) {
+  const int fd = descriptor.get();
   const int flags = ::fcntl(fd, F_GETFL);
   if (flags < 0) return refuse(SysError::last("fcntl(F_GETFL)").text(), true);
   if ((flags & O_PATH) != 0) return refuse("opened with O_PATH: it names a file and cannot be mapped", true);
@@ -169,9 +171,9 @@ tl::expected<core::HandleFacts, ProbeRefusal> probe_handle(int fd, const std::ve
   return facts;
 }
 
-tl::expected<ReopenFacts, std::string> reopen_facts(int memfd) {
+tl::expected<ReopenFacts, std::string> reopen_facts(const UniqueFd& memfd) {
   struct stat status {};
-  if (::fstat(memfd, &status) != 0) return tl::unexpected(SysError::last("fstat").text());
+  if (::fstat(memfd.get(), &status) != 0) return tl::unexpected(SysError::last("fstat").text());
   return ReopenFacts{status.st_uid, status.st_mode & 07777u};
 }
 

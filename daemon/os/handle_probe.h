@@ -13,6 +13,7 @@
 
 #include "core/types.h"
 #include "wire/expected.h"
+#include "wire/unique_fd.h"
 
 namespace hb::os {
 
@@ -32,13 +33,13 @@ struct ProbeRefusal {
 
 // `id` of the facts is left empty.
 [[nodiscard]] tl::expected<core::HandleFacts, ProbeRefusal> probe_handle(
-    int fd, const std::vector<DriverRule>& allowed);
+    const UniqueFd& fd, const std::vector<DriverRule>& allowed);
 
 // What read-only means for a memfd that is reopened for one reader (design section 7).
 struct ReopenFacts {
   std::uint32_t owner_uid = 0;
   std::uint32_t mode = 0;
 };
-[[nodiscard]] tl::expected<ReopenFacts, std::string> reopen_facts(int memfd);
+[[nodiscard]] tl::expected<ReopenFacts, std::string> reopen_facts(const UniqueFd& memfd);
 
 }  // namespace hb::os

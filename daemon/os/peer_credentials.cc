@@ -69,7 +69,7 @@ tl::expected<void, PeerFailure> open_pidfd(PeerCredentials& peer) {
     return {};
   }
   if (!process_has_uid(peer.pid, peer.uid)) {
-    if (!process_alive(pidfd.get())) return tl::unexpected(PeerFailure{true, {}});
+    if (!process_alive(pidfd)) return tl::unexpected(PeerFailure{true, {}});
     peer.source = PidfdSource::kUnverified;
     peer.pid = 0;
     return {};
@@ -81,12 +81,13 @@ tl::expected<void, PeerFailure> open_pidfd(PeerCredentials& peer) {
 
 }  // namespace
 
-bool process_alive(int pidfd) {
-  pollfd entry{pidfd, POLLIN, 0};
+bool process_alive(const UniqueFd& pidfd) {
+  pollfd entry{pidfd.get(), POLLIN, 0};
   return ::poll(&entry, 1, 0) == 0;
 }
 
-tl::expected<PeerCredentials, PeerFailure> peer_credentials(int socket) {
+tl::expected<PeerCredentials, PeerFailure> peer_credentials(const UniqueFd& connected) {
+  const int socket = connected.get();
   PeerCredentials peer;
   ucred credentials{};
   socklen_t bytes = sizeof(credentials);
@@ -118,7 +119,7 @@ tl::expected<PeerCredentials, PeerFailure> peer_credentials(int socket) {
     }
     if (auto opened = open_pidfd(peer); !opened) return tl::unexpected(opened.error());
   }
-  if (peer.pidfd && !process_alive(peer.pidfd.get())) return tl::unexpected(PeerFailure{true, {}});
+  if (peer.pidfd && !process_alive(peer.pidfd)) return tl::unexpected(PeerFailure{true, {}});
   return peer;
 }
 

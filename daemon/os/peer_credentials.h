@@ -36,9 +36,9 @@ struct PeerFailure {
 };
 
 // Credentials are those of connect() time: neither setuid nor fork nor death changes them.
-[[nodiscard]] tl::expected<PeerCredentials, PeerFailure> peer_credentials(int socket);
+[[nodiscard]] tl::expected<PeerCredentials, PeerFailure> peer_credentials(const UniqueFd& socket);
 
 // False once the process behind `pidfd` has ended (a zombie has).
-[[nodiscard]] bool process_alive(int pidfd);
+[[nodiscard]] bool process_alive(const UniqueFd& pidfd);
 
 }  // namespace hb::os

@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "os/peer_credentials.h"
-#include "wire/unique_fd.h"
 
 namespace hb::os {
 namespace {
@@ -50,8 +49,8 @@ std::string cgroup_of(const std::string& proc_cgroup_text) {
   return "..." + std::string(best.substr(best.size() - (kCgroupBytes - 3)));
 }
 
-ProcessText process_text(std::uint32_t pid, int pidfd) {
-  if (pid == 0 || pidfd < 0 || !process_alive(pidfd)) return {};
+ProcessText process_text(std::uint32_t pid, const UniqueFd& pidfd) {
+  if (pid == 0 || !pidfd || !process_alive(pidfd)) return {};
   const std::string directory = "/proc/" + std::to_string(pid);
   ProcessText text;
   text.command = read_small(directory + "/comm");

@@ -44,8 +44,8 @@ inline constexpr int kRequestsPerWakeup = 16;  // of one session before the othe
 // --- the daemon ---------------------------------------------------------------------------------
 inline constexpr std::size_t kSessions = 16'384;
 inline constexpr std::size_t kSessionsPerUid = 4'096;  // of 16,384: one uid cannot lock the rest out
-inline constexpr std::size_t kListEntries = 64;        // of one page of list, who or show: 64 x 1,000 B fit a frame
-inline constexpr std::size_t kEndedExports = 65'536;   // remembered for GONE and STALE
+inline constexpr std::size_t kListEntries = 64;  // of one page of list, who or show: 64 x 1,000 B fit a frame
+inline constexpr std::size_t kEndedExports = 65'536;              // remembered for GONE and STALE
 inline constexpr std::uint64_t kEndedExportNs = 600'000'000'000;  // 10 minutes
 // Descriptors kept free so that replies, accepts and one full incoming frame never meet EMFILE.
 inline constexpr std::uint64_t kFdReserve = kFrameFds + 16;

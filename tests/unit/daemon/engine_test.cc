@@ -165,7 +165,7 @@ TEST_F(EngineTest, ReadOnlyLevelsAreCheckedAtEveryGrant) {
   ASSERT_EQ(::fchmod(mine.get(), 0444), 0);
   EXPECT_EQ(level_of(2), core::Level::kPerReader);
   EXPECT_TRUE(reader.got.back().read_only);
-  EXPECT_GE(engine_->handles().get_read_only(reader.got.back().handles.at(0)), 0);
+  EXPECT_NE(engine_->handles().get_read_only(reader.got.back().handles.at(0)), nullptr);
   ASSERT_EQ(::fchmod(mine.get(), 0466), 0);
   EXPECT_EQ(level_of(3), core::Level::kIntent) << "the mode was changed back";
   acquire(sessions_[0], 2, me);
@@ -233,7 +233,7 @@ TEST_F(EngineTest, AWaiterGetsItsReadOnlyLevel) {
   ASSERT_TRUE(reply.ParseFromString(reader.got[0].body));
   EXPECT_EQ(reply.level(), static_cast<std::uint32_t>(core::Level::kPerReader));
   EXPECT_TRUE(reader.got[0].read_only);
-  EXPECT_GE(engine_->handles().get_read_only(reader.got[0].handles.at(0)), 0);
+  EXPECT_NE(engine_->handles().get_read_only(reader.got[0].handles.at(0)), nullptr);
   finish();
 }
 

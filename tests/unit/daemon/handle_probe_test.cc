@@ -20,7 +20,7 @@ namespace {
 
 tl::expected<core::HandleFacts, os::ProbeRefusal> probe(const UniqueFd& fd,
                                                         const std::vector<os::DriverRule>& allowed = {}) {
-  return os::probe_handle(fd.get(), allowed);
+  return os::probe_handle(fd, allowed);
 }
 
 void expect_refused(const UniqueFd& fd, const std::string& reason, bool may_block) {
@@ -154,7 +154,7 @@ TEST(HandleProbe, DriverHandlesByConfigurationOnly) {
 TEST(HandleProbe, ReopenFactsShowModeAndOwner) {
   const UniqueFd memory = sealed_memfd(kPage, 1);
   ASSERT_EQ(::fchmod(memory.get(), 0444), 0);
-  const auto facts = os::reopen_facts(memory.get());
+  const auto facts = os::reopen_facts(memory);
   ASSERT_TRUE(facts);
   EXPECT_EQ(facts->mode, 0444u);
   EXPECT_EQ(facts->owner_uid, ::geteuid());

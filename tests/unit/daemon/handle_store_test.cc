@@ -17,32 +17,34 @@ TEST(HandleStore, AnEndedIdNeverFindsWhatCameAfter) {
   HandleStore store;
   core::HandleFacts first;
   store.add(sealed_memfd(kPage, 1), first);
-  EXPECT_GE(store.get(first.id), 0);
+  EXPECT_NE(store.get(first.id), nullptr);
   std::vector<UniqueFd> out;
   store.take(first.id, out);
   EXPECT_EQ(out.size(), 1u);
-  EXPECT_EQ(store.get(first.id), -1);
+  EXPECT_EQ(store.get(first.id), nullptr);
   core::HandleFacts second;
   store.add(sealed_memfd(kPage, 2), second);
   EXPECT_NE(second.id, first.id);
   EXPECT_EQ(second.id.slot(), first.id.slot()) << "the slot is used again";
-  EXPECT_EQ(store.get(first.id), -1);
+  EXPECT_EQ(store.get(first.id), nullptr);
   EXPECT_EQ(store.facts(first.id), nullptr);
   store.take(first.id, out);
   EXPECT_EQ(out.size(), 1u);
-  EXPECT_EQ(store.get(core::HandleId{}), -1);
-  EXPECT_EQ(store.get(core::HandleId::of(99, 1)), -1);
+  EXPECT_EQ(store.get(core::HandleId{}), nullptr);
+  EXPECT_EQ(store.get(core::HandleId::of(99, 1)), nullptr);
 }
 
 TEST(HandleStore, TheReopeningCannotBeMappedForWriting) {
   HandleStore store;
   core::HandleFacts facts;
   store.add(sealed_memfd(kPage, 1), facts);
-  EXPECT_EQ(store.get_read_only(facts.id), -1);
+  EXPECT_EQ(store.get_read_only(facts.id), nullptr);
   ASSERT_TRUE(store.reopen_read_only(facts.id));
-  const int fd = store.get_read_only(facts.id);
+  const UniqueFd* reopened = store.get_read_only(facts.id);
+  ASSERT_NE(reopened, nullptr);
+  const int fd = reopened->get();
   ASSERT_TRUE(store.reopen_read_only(facts.id));
-  EXPECT_EQ(store.get_read_only(facts.id), fd) << "made once";
+  EXPECT_EQ(store.get_read_only(facts.id)->get(), fd) << "made once";
   EXPECT_EQ(::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), MAP_FAILED);
   void* readable = ::mmap(nullptr, kPage, PROT_READ, MAP_SHARED, fd, 0);
   ASSERT_NE(readable, MAP_FAILED);
@@ -50,7 +52,7 @@ TEST(HandleStore, TheReopeningCannotBeMappedForWriting) {
   std::vector<UniqueFd> out;
   store.take(facts.id, out);
   EXPECT_EQ(out.size(), 2u);
-  EXPECT_EQ(store.get_read_only(facts.id), -1);
+  EXPECT_EQ(store.get_read_only(facts.id), nullptr);
   EXPECT_FALSE(store.reopen_read_only(facts.id));
 }
 

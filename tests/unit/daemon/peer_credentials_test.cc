@@ -32,7 +32,7 @@ Pair make_pair() {
 
 TEST(PeerCredentials, OfThisProcess) {
   const Pair pair = make_pair();
-  const auto peer = os::peer_credentials(pair.left.get());
+  const auto peer = os::peer_credentials(pair.left);
   ASSERT_TRUE(peer);
   EXPECT_EQ(peer->pid, static_cast<std::uint32_t>(::getpid()));
   EXPECT_EQ(peer->uid, ::geteuid());
@@ -41,7 +41,7 @@ TEST(PeerCredentials, OfThisProcess) {
   EXPECT_EQ(std::adjacent_find(peer->groups.begin(), peer->groups.end()), peer->groups.end());
   EXPECT_TRUE(std::binary_search(peer->groups.begin(), peer->groups.end(), ::getegid()));
   ASSERT_TRUE(peer->pidfd);
-  EXPECT_TRUE(os::process_alive(peer->pidfd.get()));
+  EXPECT_TRUE(os::process_alive(peer->pidfd));
 }
 
 // A child connects, and the test decides when it dies.
@@ -94,7 +94,7 @@ class Child : public testing::Test {
 };
 
 TEST_F(Child, IsKnownAndItsDeathIsSeen) {
-  const auto peer = os::peer_credentials(accepted_.get());
+  const auto peer = os::peer_credentials(accepted_);
   ASSERT_TRUE(peer);
   EXPECT_EQ(peer->pid, static_cast<std::uint32_t>(child_));
   if (::geteuid() == 0) {
@@ -103,21 +103,21 @@ TEST_F(Child, IsKnownAndItsDeathIsSeen) {
     EXPECT_EQ(peer->groups, (std::vector<std::uint32_t>{7, 9, 44, 2007}));
   }
   ASSERT_TRUE(peer->pidfd);
-  EXPECT_TRUE(os::process_alive(peer->pidfd.get()));
+  EXPECT_TRUE(os::process_alive(peer->pidfd));
   end_child();
-  EXPECT_FALSE(os::process_alive(peer->pidfd.get()));
+  EXPECT_FALSE(os::process_alive(peer->pidfd));
 }
 
 TEST_F(Child, DeadBeforeItWasLookedAt) {
   end_child();
-  const auto peer = os::peer_credentials(accepted_.get());
+  const auto peer = os::peer_credentials(accepted_);
   ASSERT_FALSE(peer);
   EXPECT_TRUE(peer.error().dead);
 }
 
 TEST(PeerCredentials, NoUnixSocket) {
   const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const auto peer = os::peer_credentials(socket.get());
+  const auto peer = os::peer_credentials(socket);
   // The kernel answers SO_PEERCRED of any socket with nobody's credentials; what must not come out is a pid.
   if (peer) {
     EXPECT_EQ(peer->pid, 0u);

@@ -32,9 +32,9 @@ TEST(ProcessInfo, ALongCgroupKeepsItsEnd) {
 TEST(ProcessInfo, OnlyOfAProcessThatIsCertain) {
   const UniqueFd self(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
   ASSERT_TRUE(self);
-  EXPECT_FALSE(os::process_text(static_cast<std::uint32_t>(::getpid()), self.get()).command.empty());
-  EXPECT_EQ(os::process_text(0, self.get()).command, "");
-  EXPECT_EQ(os::process_text(static_cast<std::uint32_t>(::getpid()), -1).command, "");
+  EXPECT_FALSE(os::process_text(static_cast<std::uint32_t>(::getpid()), self).command.empty());
+  EXPECT_EQ(os::process_text(0, self).command, "");
+  EXPECT_EQ(os::process_text(static_cast<std::uint32_t>(::getpid()), UniqueFd()).command, "");
 
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);
@@ -42,7 +42,7 @@ TEST(ProcessInfo, OnlyOfAProcessThatIsCertain) {
   siginfo_t info{};
   ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
   // A zombie still has /proc/PID/comm.
-  EXPECT_EQ(os::process_text(static_cast<std::uint32_t>(child), dead.get()).command, "");
+  EXPECT_EQ(os::process_text(static_cast<std::uint32_t>(child), dead).command, "");
   ::waitpid(child, nullptr, 0);
 }
 
