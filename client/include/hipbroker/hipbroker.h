@@ -94,7 +94,8 @@ typedef struct hb_client_options {
   { sizeof(hb_client_options), NULL, HB_NO_DEADLINE, NULL, 0, 0 }
 
 /* HB_NO_DAEMON (at once, whatever the deadline), HB_UNTRUSTED, HB_DENIED (the socket's mode), HB_VERSION,
- * HB_TIMEOUT, HB_QUOTA, HB_NO_FDS, HB_SYSTEM. The socket's path and peer are checked before a byte is sent. */
+ * HB_TIMEOUT, HB_QUOTA, HB_NO_FDS, HB_SYSTEM. The socket's path and peer are checked before a byte is sent.
+ */
 HB_API hb_status hb_client_open(const hb_client_options* options, hb_client** ret_client, hb_error* error);
 
 /* Ends the session: its leases are given back, its exports end. Mappings made through it stay mapped until
@@ -224,9 +225,9 @@ typedef struct hb_export_options {
 
 /* Whole or not at all. Your own uid may import it, others only through `acl`. It lives until it is
  * withdrawn or this session ends. A range in the middle of chunks exports exactly its bytes, under the key
- * and under the name alike; but an importer's descriptor reaches the whole chunks it touches. HB_EXISTS, HB_BAD_HANDLE,
- * HB_READ_ONLY (a write grant over a read-only descriptor), HB_RANGE (larger than the object), HB_QUOTA,
- * HB_NO_FDS, HB_NOT_SHAREABLE (not memory of this library), HB_INVALID. */
+ * and under the name alike; but an importer's descriptor reaches the whole chunks it touches. HB_EXISTS,
+ * HB_BAD_HANDLE, HB_READ_ONLY (a write grant over a read-only descriptor), HB_RANGE (larger than the object),
+ * HB_QUOTA, HB_NO_FDS, HB_NOT_SHAREABLE (not memory of this library), HB_INVALID. */
 HB_API hb_status hb_export_create(hb_client* client, const hb_export_options* options, hb_export** ret_export,
                                   hb_error* error);
 
