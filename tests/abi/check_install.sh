@@ -9,12 +9,12 @@ build=$1 source=$2 cc=$3 cxx=$4
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 prefix=$work/prefix
-cmake --install "$build" --prefix "$prefix" --component runtime >"$work/log" || { cat "$work/log"; exit 1; }
-cmake --install "$build" --prefix "$prefix" --component dev >"$work/log" || { cat "$work/log"; exit 1; }
+cmake --install "$build" --prefix "$prefix" --component runtime >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+cmake --install "$build" --prefix "$prefix" --component dev >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 
 cmake -S "$source/consumer" -B "$work/consumer" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
-  -DCMAKE_CXX_COMPILER="$cxx" >"$work/log" || { cat "$work/log"; exit 1; }
-cmake --build "$work/consumer" >"$work/log" || { cat "$work/log"; exit 1; }
+  -DCMAKE_CXX_COMPILER="$cxx" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+cmake --build "$work/consumer" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 "$work/consumer/consumer_c"
 "$work/consumer/consumer_cxx"
 
