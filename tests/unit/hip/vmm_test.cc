@@ -36,6 +36,14 @@ std::unique_ptr<hc::MappedRange> make(const hc::ContextPtr& context, std::size_t
   return range ? std::move(*range) : nullptr;
 }
 
+// Addresses that nothing uses, at a chunk's boundary.
+char* free_place(std::size_t bytes) {
+  void* at = ::mmap(nullptr, bytes + kChunk, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  EXPECT_NE(at, MAP_FAILED);
+  ::munmap(at, bytes + kChunk);
+  return reinterpret_cast<char*>((reinterpret_cast<std::uintptr_t>(at) + kChunk - 1) & ~(kChunk - 1));
+}
+
 struct Imported {
   std::unique_ptr<hc::Import> import;
   std::string error;
@@ -160,7 +168,7 @@ TEST_P(EveryVersionVmm, APartOfAnExportAtAWishedAddress) {
   expect_clean(env(), [](const Hip& hip) {
     const auto context = context_of();
     auto own = make(context, 2);
-    char* const wish = reinterpret_cast<char*>(std::uintptr_t{0x600000000000} + 4096);
+    char* const wish = free_place(4 * kChunk) + 4096;
     const auto [import, error] = bring_in(context, *own, hc::HostAccess::kNone, 0, 4096, wish);
     ASSERT_NE(import, nullptr) << error;
     EXPECT_EQ(import->ptr(), wish);
@@ -318,6 +326,16 @@ TEST(HipVmm, AnOwnerHiddenFromRocrIsADeviceErrorUpTo713AndTriedFrom714) {
           EXPECT_NE(access.error().message.find(words), std::string::npos) << access.error().message;
       }
     });
+}
+
+TEST(HipVmm, TheDescriptorIsKeptUntilAccessIsGranted) {
+  // Builds of 7.14 that read the caller's number again when access is granted.
+  expect_clean({{"FAKE_HIP_VERSION", "7.14"}, {"FAKE_HIP_SWITCHES", "import_by_number=1"}}, [](const Hip&) {
+    const auto context = context_of();
+    auto own = make(context, 3);
+    const auto [import, error] = bring_in(context, *own, hc::HostAccess::kNone);
+    EXPECT_NE(import, nullptr) << error;
+  });
 }
 
 TEST(HipVmm, UnmapHoldsNoLockWhereItWaitsForStreams) {
