@@ -12,7 +12,7 @@
 
 #include "support/actor_verbs.h"
 #include "support/fd_census.h"
-#include "support/raw_peer.h"
+#include "support/memfd.h"
 
 namespace hb::test {
 namespace {
@@ -199,6 +199,15 @@ Message raw_withdraw(ActorState&, const Message& m) {
   return {{"status", answer.status}, {"message", answer.error.message()}};
 }
 
+// raw_export socket= name=: on a session past the library, whose socket forked children go on holding
+Message raw_export(ActorState& state, const Message& m) {
+  RawPeer& peer = state.peers.emplace("p", RawPeer(text_of(m, "socket"))).first->second;
+  if (peer.hello().status != HB_OK) throw std::runtime_error("no hello");
+  const UniqueFd memory = sealed_memfd(kPage, 1);
+  const auto answer = peer.export_fds(text_of(m, "name"), {memory.get()});
+  return {{"status", answer.status}, {"message", answer.error.message()}};
+}
+
 Message leave(ActorState& state, const Message&) {
   state.leaving = true;
   return {{"status", HB_OK}};
@@ -222,6 +231,7 @@ void add_process_verbs(VerbTable& table) {
   table["timer"] = timer;
   table["steal"] = steal;
   table["raw_withdraw"] = raw_withdraw;
+  table["raw_export"] = raw_export;
   table["leave"] = leave;
 }
 

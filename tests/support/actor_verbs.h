@@ -12,6 +12,7 @@
 
 #include "hipbroker/hipbroker.h"
 #include "support/channel.h"
+#include "support/raw_peer.h"
 #include "support/role.h"
 #include "wire/unique_fd.h"
 
@@ -24,6 +25,7 @@ struct ActorState {
   std::map<std::string, hb_import*> imports;
   std::map<std::string, hb_handles*> handles;
   std::map<std::string, std::vector<UniqueFd>> fds;
+  std::map<std::string, RawPeer> peers;  // sessions past the library
   bool leaving = false;
 
   ActorState() = default;
