@@ -201,7 +201,8 @@ TEST_P(Counts, B22_InOrderBothWays) {
   consumer.leave();
   producer.leave();
 }
-INSTANTIATE_TEST_SUITE_P(B22, Counts, testing::Values(1, 252, 253, 254, 506, 1000));
+INSTANTIATE_TEST_SUITE_P(B22, Counts, testing::Values(1, 252, 253, 254, 506, 1000),
+                         [](const auto& which) { return std::to_string(which.param) + "Chunks"; });
 
 // The library in front may hide the page borders: here the pages are asked for one by one.
 TEST_F(Sizes, B22_PagesOfEverySize) {
