@@ -91,8 +91,9 @@ TEST_P(SleepingChild, DoesNotKeepADeadProducersExports) {
   ::kill(child, SIGKILL);
   EXPECT_EQ(::waitpid(child, nullptr, 0), child);
 }
-INSTANTIATE_TEST_SUITE_P(Lifetime, SleepingChild, testing::Bool(),
-                         [](const auto& which) { return which.param ? "OfTheLibrary" : "ThatHoldsTheSocket"; });
+INSTANTIATE_TEST_SUITE_P(Lifetime, SleepingChild, testing::Bool(), [](const auto& which) {
+  return which.param ? "OfTheLibrary" : "ThatHoldsTheSocket";
+});
 
 TEST_F(Lifetime, AClientOutlivesTheDaemon) {
   Actor producer(daemon());
