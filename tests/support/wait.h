@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <time.h>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace hb::test {
@@ -37,7 +38,8 @@ template <class Condition>
   const std::uint64_t deadline = now_ns() + limit_ns;  // limits stay below 2^63
   for (;;) {
     const std::uint64_t now = now_ns();
-    const int left = now >= deadline ? 0 : static_cast<int>((deadline - now) / 1'000'000 + 1);
+    const std::uint64_t left_ms = now >= deadline ? 0 : (deadline - now) / 1'000'000 + 1;
+    const int left = static_cast<int>(std::min<std::uint64_t>(left_ms, 1'000'000'000));
     pollfd p{fd, POLLIN, 0};
     const int n = ::poll(&p, 1, left);
     if (n > 0) return true;
