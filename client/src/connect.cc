@@ -49,6 +49,9 @@ Result<Connection> connect_path(const std::string& path, const ConnectOptions& o
   }
   if (auto peer = check_peer(socket.get(), path, context, target->delegate, options.trusted_uids); !peer)
     return tl::unexpected(peer.error());
+  // Non-blocking was for the connect alone: a session without a deadline sleeps in recvmsg.
+  if (::fcntl(socket.get(), F_SETFL, O_RDWR) != 0)
+    return fail(system_error(SysError::last("fcntl"), "\"" + path + "\""));
   return Connection{std::move(socket), path};
 }
 

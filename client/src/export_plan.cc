@@ -75,17 +75,17 @@ Result<void> plan_descriptors(const ExportRequest& request, ExportPlan& plan) {
       return fail(std::move(error));
     }
     plan.bytes += chunk.bytes;
-    plan.chunks.push_back({chunk.fd, chunk.offset, chunk.bytes});
+    plan.chunks.push_back({BorrowedFd::of_caller(chunk.fd), chunk.offset, chunk.bytes});
   }
   // The daemon finds out for itself what they are; this only says what they are meant to be.
-  plan.handle_kind = ::fcntl(plan.chunks[0].fd, F_GET_SEALS) >= 0 ? HB_KIND_MEMFD : HB_KIND_DMABUF;
+  plan.handle_kind = ::fcntl(plan.chunks[0].fd.get(), F_GET_SEALS) >= 0 ? HB_KIND_MEMFD : HB_KIND_DMABUF;
   return {};
 }
 
 void split_pages(ExportPlan& plan) {
   std::unordered_map<int, std::uint32_t> seen;  // of the page being filled
   for (std::size_t i = 0; i < plan.chunks.size(); ++i) {
-    const int fd = plan.chunks[i].fd;
+    const int fd = plan.chunks[i].fd.get();
     const bool full = plan.pages.empty() || plan.pages.back().count == limits::kPageChunks ||
                       (!seen.contains(fd) && seen.size() == limits::kFrameFds);
     if (full) {

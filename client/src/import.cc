@@ -28,7 +28,7 @@ class Mapper {
         if (auto begun = begin(grant, chunk.object_offset + inside); !begun) return begun;
       }
       ImportedRange::Part part;
-      part.object = {page.fds[chunk.handle].get(), chunk.object_offset + inside, high - low};
+      part.object = {page.fds[chunk.handle], chunk.object_offset + inside, high - low};
       part.at = low - grant.offset;
       part.chunk = chunk.number;
       part.object_bytes = chunk.object_offset + chunk.bytes;

@@ -52,11 +52,12 @@ template <typename Message>
 }  // namespace hb::client::msg
 
 // What the client sends and what it receives, in the order of broker.proto.
-#define HB_EVERY_SENT_MESSAGE(X)                                                                             \
-  X(Hello)                                                                                                   \
-  X(Export) X(ExportChunks) X(ExportAbort) X(Acquire) X(Fetch) X(Release) X(Cancel) X(SharePage) X(Withdraw) \
-      X(List) X(Show) X(Who) X(Ping) X(Status)
-#define HB_EVERY_RECEIVED_MESSAGE(X)                                                                    \
-  X(HelloReply)                                                                                         \
-  X(Error) X(ExportReply) X(AcquireReply) X(FetchReply) X(SharePageReply) X(WithdrawReply) X(ListReply) \
-      X(ShowReply) X(WhoReply) X(PingReply) X(StatusReply)
+// clang-format does not come to rest on these lists.
+// clang-format off
+#define HB_EVERY_SENT_MESSAGE(X)                                                                    \
+  X(Hello) X(Export) X(ExportChunks) X(ExportAbort) X(Acquire) X(Fetch) X(Release) X(Cancel)        \
+  X(SharePage) X(Withdraw) X(List) X(Show) X(Who) X(Ping) X(Status)
+#define HB_EVERY_RECEIVED_MESSAGE(X)                                                                \
+  X(HelloReply) X(Error) X(ExportReply) X(AcquireReply) X(FetchReply) X(SharePageReply)             \
+  X(WithdrawReply) X(ListReply) X(ShowReply) X(WhoReply) X(PingReply) X(StatusReply)
+// clang-format on

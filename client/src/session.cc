@@ -223,31 +223,35 @@ void Session::await(Lock& lock, Pending::Waiter& waiter, std::uint64_t deadline_
       continue;
     }
     reading_ = true;
-    ++pollers_;
-    const int fd = socket_->get();
-    lock.unlock();
-    const auto readable = wait_socket(fd, WaitFor::kReadable, deadline_ns);
-    lock.lock();
-    --pollers_;
     bool in_time = true;
-    if (!readable)
-      lose(readable.error().text());
-    else if (*readable)
-      read_one(lock);
-    else
-      in_time = false;
+    if (deadline_ns == kNoDeadline) {
+      read_one(lock, ReceiveMode::kBlock);
+    } else {
+      ++pollers_;
+      const int fd = socket_->get();
+      lock.unlock();
+      const auto readable = wait_socket(fd, WaitFor::kReadable, deadline_ns);
+      lock.lock();
+      --pollers_;
+      if (!readable)
+        lose(readable.error().text());
+      else if (*readable)
+        read_one(lock);
+      else
+        in_time = false;
+    }
     reading_ = false;
     close_when_idle();
     if (!in_time) return;
   }
 }
 
-bool Session::read_one(Lock& lock) {
+bool Session::read_one(Lock& lock, ReceiveMode mode) {
   if (socket_ == nullptr || is_lost()) return false;
   ++pollers_;
   const int fd = socket_->get();
   lock.unlock();
-  auto received = receive_packet(fd, buffer_);
+  auto received = receive_packet(fd, buffer_, mode);
   lock.lock();
   --pollers_;
   if (!received) {

@@ -26,6 +26,7 @@
 #include "messages.h"
 #include "pending.h"
 #include "validity.h"
+#include "wire/packet_socket.h"
 
 namespace hb::client {
 
@@ -88,7 +89,7 @@ class Session {
   [[nodiscard]] Result<void> wait_for_room(Lock& lock, std::uint64_t deadline_ns);
   void await(Lock& lock, Pending::Waiter& waiter, std::uint64_t deadline_ns);
   // Both want the reader's place.
-  bool read_one(Lock& lock);
+  bool read_one(Lock& lock, ReceiveMode mode = ReceiveMode::kNow);
   void drain(Lock& lock);
   void take_back(Pending::Unclaimed unclaimed);
   template <class Message>

@@ -39,7 +39,9 @@ inline constexpr std::size_t kOutboxBytes = 256 * 1024;
 inline constexpr std::size_t kOutboxFds = 2 * kFrameFds;
 inline constexpr std::uint64_t kHelloNs = 5'000'000'000;        // from accept to a valid Hello
 inline constexpr std::uint64_t kSlowReaderNs = 10'000'000'000;  // outbox not drained for so long
-inline constexpr int kRequestsPerWakeup = 16;  // of one session before the others have their turn
+// Of one session before the others have their turn. One: a second recvmsg would find nothing in the usual
+// case of a client that waits for its answer, and with more a busy session makes the others wait.
+inline constexpr int kRequestsPerWakeup = 1;
 
 // --- the daemon ---------------------------------------------------------------------------------
 inline constexpr std::size_t kSessions = 16'384;

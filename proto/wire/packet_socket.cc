@@ -84,11 +84,12 @@ std::uint64_t monotonic_ns() noexcept {
 
 }  // namespace
 
-tl::expected<Received, SysError> receive_packet(int socket, std::span<std::byte> buffer) {
+tl::expected<Received, SysError> receive_packet(int socket, std::span<std::byte> buffer, ReceiveMode mode) {
   alignas(cmsghdr) std::byte control[kReceiveSpace];  // left uninitialized: the kernel says what it wrote
   iovec data{buffer.data(), buffer.size()};
   msghdr header{};
   Received received;
+  const int flags = MSG_CMSG_CLOEXEC | (mode == ReceiveMode::kNow ? MSG_DONTWAIT : 0);
   bool was_reset = false;
   ssize_t got = 0;
   for (;;) {
@@ -96,7 +97,7 @@ tl::expected<Received, SysError> receive_packet(int socket, std::span<std::byte>
     header.msg_iovlen = 1;
     header.msg_control = control;
     header.msg_controllen = sizeof control;
-    got = ::recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    got = ::recvmsg(socket, &header, flags);
     if (got >= 0) break;
     if (errno == EINTR) continue;
     if (errno == EAGAIN || errno == EWOULDBLOCK) return received;

@@ -36,9 +36,16 @@ struct Received {
                               // disposes of them (their close may block when the peer is hostile).
 };
 
-// Non-blocking. EINTR is resumed. A zero-byte packet that carries descriptors is reported as kPacket
+enum class ReceiveMode : std::uint8_t {
+  kNow,    // kWouldBlock when nothing has come
+  kBlock,  // sleeps in the kernel until something has come: one system call instead of ppoll and recvmsg.
+           // Only on a socket without O_NONBLOCK
+};
+
+// EINTR is resumed. A zero-byte packet that carries descriptors is reported as kPacket
 // with bytes == 0 (the kernel returns 0 for it as for EOF).
-[[nodiscard]] tl::expected<Received, SysError> receive_packet(int socket, std::span<std::byte> buffer);
+[[nodiscard]] tl::expected<Received, SysError> receive_packet(int socket, std::span<std::byte> buffer,
+                                                              ReceiveMode mode = ReceiveMode::kNow);
 
 enum class SendOutcome : std::uint8_t {
   kSent,

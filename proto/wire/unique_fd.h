@@ -48,4 +48,21 @@ class UniqueFd {
   int fd_ = -1;
 };
 
+// A descriptor lent by whoever owns it, for as long as that owner keeps it. Never closed through this.
+class BorrowedFd {
+ public:
+  BorrowedFd() noexcept = default;
+  BorrowedFd(const UniqueFd& owner) noexcept : fd_(owner.get()) {}  // NOLINT: lending is implicit
+  // Of a caller outside of C++: a number from the C ABI.
+  [[nodiscard]] static BorrowedFd of_caller(int fd) noexcept {
+    BorrowedFd lent;
+    lent.fd_ = fd;
+    return lent;
+  }
+  [[nodiscard]] int get() const noexcept { return fd_; }
+
+ private:
+  int fd_ = -1;
+};
+
 }  // namespace hb

@@ -10,7 +10,8 @@ actual=$(nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | sort)
 expected=$(sed 's/$/@@HIPBROKER_0.1/' "$list" | sort)
 if [ "$actual" != "$expected" ]; then
   echo "exported (+) and listed in symbols.txt (-):"
-  printf '%s\n' "$expected" >/tmp/hb_expected.$$ && printf '%s\n' "$actual" | diff /tmp/hb_expected.$$ - || true
+  printf '%s\n' "$expected" >/tmp/hb_expected.$$
+  printf '%s\n' "$actual" | diff /tmp/hb_expected.$$ - || :
   rm -f /tmp/hb_expected.$$
   exit 1
 fi

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
 //
-// Over 500 lines: every command with its prediction, one function each, over one set of names, uids and ACLs.
+// Longer than 500 lines, by reason: every command with its prediction, one function each, over one set of
+// names, uids and ACLs.
 #include <algorithm>
 
 #include "model/world.h"

@@ -82,9 +82,7 @@ class HostAllocation final : public Allocation {
   [[nodiscard]] std::uint64_t bytes() const override { return bytes_; }
   [[nodiscard]] std::uint64_t chunk_bytes() const override { return chunk_bytes_; }
   [[nodiscard]] std::size_t chunk_count() const override { return fds_.size(); }
-  [[nodiscard]] ChunkRef chunk(std::size_t index) const override {
-    return {fds_[index].get(), 0, bytes_of(index)};
-  }
+  [[nodiscard]] ChunkRef chunk(std::size_t index) const override { return {fds_[index], 0, bytes_of(index)}; }
   [[nodiscard]] std::uint32_t handle_kind() const override { return HB_KIND_MEMFD; }
   void forget_descriptors() noexcept override {
     for (UniqueFd& fd : fds_) static_cast<void>(fd.release());
@@ -168,8 +166,8 @@ class HostRange final : public ImportedRange {
     }
     const int protection = request_.writable ? PROT_READ | PROT_WRITE : PROT_READ;
     const auto offset = static_cast<off_t>(part.object.offset - lead);
-    if (base_ == nullptr) return place(protection, MAP_SHARED, part.object.fd, offset, &part);
-    if (::mmap(base_ + start, bytes, protection, MAP_SHARED | MAP_FIXED, part.object.fd, offset) ==
+    if (base_ == nullptr) return place(protection, MAP_SHARED, part.object.fd.get(), offset, &part);
+    if (::mmap(base_ + start, bytes, protection, MAP_SHARED | MAP_FIXED, part.object.fd.get(), offset) ==
         MAP_FAILED)
       return refused(SysError::last("mmap"), part);
     return {};
@@ -190,12 +188,12 @@ class HostRange final : public ImportedRange {
   // announced, would turn a later read into SIGBUS.
   Result<void> check(const Part& part) const {
     if (request_.handle_kind == HB_KIND_MEMFD) {
-      const int seals = ::fcntl(part.object.fd, F_GET_SEALS);
+      const int seals = ::fcntl(part.object.fd.get(), F_GET_SEALS);
       if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
         return fail(chunk_error(HB_BAD_HANDLE, part, "is not a memfd sealed against shrinking"));
     }
     struct stat st {};
-    if (::fstat(part.object.fd, &st) != 0) {
+    if (::fstat(part.object.fd.get(), &st) != 0) {
       Error error = system_error(SysError::last("fstat"), name(part));
       error.chunk = static_cast<std::int64_t>(part.chunk);
       return fail(std::move(error));

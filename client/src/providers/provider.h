@@ -10,12 +10,13 @@
 #include <memory>
 
 #include "error.h"
+#include "wire/unique_fd.h"
 
 namespace hb::client {
 
 // A chunk as it is exported. The descriptor is borrowed from its allocation or from the caller.
 struct ChunkRef {
-  int fd = -1;
+  BorrowedFd fd;
   std::uint64_t offset = 0;  // inside the object
   std::uint64_t bytes = 0;
 };

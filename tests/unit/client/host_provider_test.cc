@@ -58,7 +58,7 @@ TEST_F(HostMemory, IsOneRangeOfSealedChunks) {
   EXPECT_EQ(memory->chunk(2).bytes, 3 * kPage);
   std::memset(memory->ptr(), 7, memory->bytes());
   for (std::size_t i = 0; i < 3; ++i) {
-    const int fd = memory->chunk(i).fd;
+    const int fd = memory->chunk(i).fd.get();
     EXPECT_EQ(::fcntl(fd, F_GET_SEALS) & 0x1f, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW);
     EXPECT_NE(::fcntl(fd, F_GETFD) & FD_CLOEXEC, 0);
     struct stat st {};
@@ -73,7 +73,7 @@ TEST_F(HostMemory, IsOneRangeOfSealedChunks) {
 TEST_F(HostMemory, SealedMeansThatOnlyTheMakersMappingWrites) {
   const auto memory = allocate(kPage, 0, true);
   static_cast<char*>(memory->ptr())[0] = 5;
-  const int fd = memory->chunk(0).fd;
+  const int fd = memory->chunk(0).fd.get();
   EXPECT_EQ(::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), MAP_FAILED);
   EXPECT_EQ(::pwrite(fd, "x", 1, 0), -1);
   void* reader = ::mmap(nullptr, kPage, PROT_READ, MAP_SHARED, fd, 0);
@@ -151,17 +151,17 @@ TEST_F(HostMemory, BelievesNoDescriptor) {
   auto range = host_.begin_import({2 * kPage, 0, nullptr, false, HB_KIND_MEMFD});
   const UniqueFd loose = plain_memfd(2 * kPage);
   ImportedRange::Part part;
-  part.object = {loose.get(), 0, 2 * kPage};
+  part.object = {loose, 0, 2 * kPage};
   part.object_bytes = 2 * kPage;
   EXPECT_EQ((*range)->map(part).error().status, HB_BAD_HANDLE);
   const UniqueFd small = sealed_memfd(kPage, 1);
-  part.object.fd = small.get();
+  part.object.fd = small;
   const auto error = (*range)->map(part).error();
   EXPECT_EQ(error.status, HB_RANGE);
   EXPECT_EQ(error.limit, kPage);
   const UniqueFd readable = reopen(small.get(), O_RDONLY);
   auto writable = host_.begin_import({kPage, 0, nullptr, true, HB_KIND_MEMFD});
-  part.object = {readable.get(), 0, kPage};
+  part.object = {readable, 0, kPage};
   part.object_bytes = kPage;
   EXPECT_EQ((*writable)->map(part).error().status, HB_READ_ONLY);
 }
