@@ -11,9 +11,18 @@
  *
  * Conventions
  *   Status     Every call that can fail returns hb_status: HB_OK (0) or a negative code of status.h. Pass an
- *              hb_error to learn the rest; NULL when you do not care. Output parameters are untouched on
- * failure. Deadlines  Absolute nanoseconds of CLOCK_MONOTONIC. 0 = do not wait, HB_NO_DEADLINE = wait without
+ *              hb_error to learn the rest; NULL when you do not care.
+ *              Output parameters are untouched on failure.
+ *   Deadlines  Absolute nanoseconds of CLOCK_MONOTONIC. 0 = do not wait, HB_NO_DEADLINE = wait without
  *              end. A deadline covers the wait for the daemon, never for a driver. EINTR resumes.
+ *   A daemon that died  A client that had a session connects again by itself: the next call that needs the
+ *              daemon looks for it until its deadline, then answers HB_NO_DAEMON (HB_TIMEOUT where another
+ *              thread was looking already). With HB_NO_DEADLINE it looks without end: give a deadline to be
+ *              told. A call whose request was already sent when
+ *              the daemon died answers HB_CLOSED and is not repeated: what it asked for may have been done.
+ *              Exports and leases of the lost session are gone: hb_export_withdraw answers HB_GONE,
+ *              and hb_import_is_current 0 once a call of this client has met the loss: a killed daemon
+ *              tells nobody. Mappings stay readable; export and import again.
  *   Sizes      Bytes. Offsets are relative to what the call names.
  *   Descriptors  Inputs are borrowed: you still own and close them. Outputs are yours.
  *   Threads    Every function may be called from any thread on the same handle, except the one that
@@ -93,9 +102,10 @@ typedef struct hb_client_options {
 #define HB_CLIENT_OPTIONS_INIT \
   { sizeof(hb_client_options), NULL, HB_NO_DEADLINE, NULL, 0, 0 }
 
-/* HB_NO_DAEMON (at once, whatever the deadline), HB_UNTRUSTED, HB_DENIED (the socket's mode), HB_VERSION,
- * HB_TIMEOUT, HB_QUOTA, HB_NO_FDS, HB_SYSTEM. The socket's path and peer are checked before a byte is sent.
- */
+/* The first connection is not waited for: HB_NO_DAEMON comes at once, whatever the deadline. Once open, a
+ * client whose daemon died connects again within the deadline of each call (above: a daemon that died).
+ * Else HB_UNTRUSTED, HB_DENIED (the socket's mode), HB_VERSION, HB_TIMEOUT, HB_QUOTA, HB_NO_FDS, HB_SYSTEM.
+ * The socket's path and peer are checked before a byte is sent. */
 HB_API hb_status hb_client_open(const hb_client_options* options, hb_client** ret_client, hb_error* error);
 
 /* Ends the session: its leases are given back, its exports end. Mappings made through it stay mapped until
@@ -256,7 +266,7 @@ HB_API hb_status hb_export_subkey(const hb_export* exported, uint64_t offset, ui
 typedef struct hb_withdrawn {
   size_t size;
   uint64_t exports; /* ended by this call */
-  uint64_t holders; /* leases that still had it when it ended; counted up to 128 an answer of the daemon */
+  uint64_t holders; /* leases that still had it when it ended; counted up to 64 an answer of the daemon */
 } hb_withdrawn;
 #define HB_WITHDRAWN_INIT \
   { sizeof(hb_withdrawn), 0, 0 }
