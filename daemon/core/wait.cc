@@ -31,7 +31,10 @@ Outcome park(Call& call, Asker& asker, AcquireRequest& request) {
   wait.request_id = asker.request_id;
   wait.frame_type = asker.frame_type;
   wait.session = asker.id.slot();
-  wait.deadline = request.wait_ns > kNever - call.now ? kNever : call.now + request.wait_ns;
+  // Timers count signed nanoseconds: 292 years are as good as no end.
+  constexpr Time kFarthest = INT64_MAX;
+  wait.deadline =
+      call.now >= kFarthest || request.wait_ns > kFarthest - call.now ? kNever : call.now + request.wait_ns;
   wait.request = std::move(request);
   const Time deadline = wait.deadline;
   const std::uint32_t slot = core.waits.park(principal.scope, owner, text, std::move(wait));

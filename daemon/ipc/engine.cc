@@ -64,7 +64,14 @@ void Engine::disconnect(core::SessionId session) {
 }
 
 void Engine::apply(core::SessionId session, std::uint64_t request_id, FrameType type, core::Request request) {
-  if (auto* acquire = std::get_if<core::AcquireRequest>(&request)) add_read_only_facts(session, *acquire);
+  if (auto* acquire = std::get_if<core::AcquireRequest>(&request)) {
+    if (auto added = add_read_only_facts(session, *acquire); !added) {
+      const auto recipient = sessions_.find(session);
+      if (recipient != sessions_.end())
+        recipient->second->deliver({request_id, writer_.error(request_id, added.error()), {}, false});
+      return;
+    }
+  }
   broker_.apply(session, request_id, static_cast<std::uint16_t>(type), std::move(request), monotonic_now(),
                 effects_);
   carry_out();
@@ -252,17 +259,23 @@ void Engine::close_socket(std::uint32_t uid, UniqueFd socket, std::function<void
 
 // --- read-only levels -----------------------------------------------------------------------------
 
-void Engine::add_read_only_facts(core::SessionId session, core::AcquireRequest& request) {
-  if (request.access != core::Access::kRead) return;
+tl::expected<void, EdgeError> Engine::add_read_only_facts(core::SessionId session,
+                                                          core::AcquireRequest& request) {
+  if (request.access != core::Access::kRead) return {};
   const auto candidates = broker_.readonly_candidates(session, request);
   request.facts.reserve(candidates.size());
   for (const core::Broker::Candidate& candidate : candidates) {
-    request.facts.push_back({candidate.allocation, read_only_level(candidate)});
+    const auto level = read_only_level(candidate);
+    if (!level) return tl::unexpected(level.error());
+    request.facts.push_back({candidate.allocation, *level});
   }
+  return {};
 }
 
-// Checked at every grant: the owner can change the file's mode at any time.
-core::Level Engine::read_only_level(const core::Broker::Candidate& candidate) {
+// Checked at every grant: the owner can change the file's mode at any time. Where the mode keeps the reader
+// from writing and the daemon cannot reopen the file, the answer is an error: the descriptor that is there
+// would give the reader write access that its owner has refused.
+tl::expected<core::Level, EdgeError> Engine::read_only_level(const core::Broker::Candidate& candidate) {
   const core::HandleFacts* facts = handles_.facts(candidate.handle);
   if (facts == nullptr || facts->kind != core::HandleKind::kMemfd) return core::Level::kIntent;
   if (facts->sealed) return core::Level::kSealed;
@@ -274,9 +287,15 @@ core::Level Engine::read_only_level(const core::Broker::Candidate& candidate) {
   }
   if (!facts->writable) return core::Level::kPerReader;  // opened O_RDONLY by its exporter
   if (handles_.get_read_only(candidate.handle) != nullptr) return core::Level::kPerReader;
-  if (!has_room(1)) return core::Level::kIntent;
-  // Refused where the mode does not let the daemon itself read: 0444 is what works for a daemon of any uid.
-  if (!handles_.reopen_read_only(candidate.handle)) return core::Level::kIntent;
+  if (!has_room(1)) return tl::unexpected(no_fds("the memory could not be reopened read-only"));
+  if (const auto reopened = handles_.reopen_read_only(candidate.handle); !reopened) {
+    EdgeError error = edge_error(
+        HB_SYSTEM, "the memory could not be reopened read-only for this reader: " + reopened.error().text() +
+                       "; its exporter should give the memfd mode 0444 and hold no lease on it");
+    error.sys_errno = reopened.error().code;
+    error.operation = reopened.error().operation;
+    return tl::unexpected(std::move(error));
+  }
   note_fds(1);
   return core::Level::kPerReader;
 }

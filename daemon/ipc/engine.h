@@ -93,8 +93,10 @@ class Engine {
   void closed(std::uint64_t batch, std::size_t fds);
   void send(const core::Reply& reply, std::vector<Parked>* park);
   [[nodiscard]] EdgeCounters edge_counters(const core::Reply& reply) const;
-  void add_read_only_facts(core::SessionId session, core::AcquireRequest& request);
-  [[nodiscard]] core::Level read_only_level(const core::Broker::Candidate& candidate);
+  [[nodiscard]] tl::expected<void, EdgeError> add_read_only_facts(core::SessionId session,
+                                                                  core::AcquireRequest& request);
+  [[nodiscard]] tl::expected<core::Level, EdgeError> read_only_level(
+      const core::Broker::Candidate& candidate);
   void arm_deadline();
 
   boost::asio::io_context& io_;

@@ -52,7 +52,9 @@ tl::expected<void, SysError> HandleStore::reopen_read_only(core::HandleId id) {
   Slot& slot = slots_[id.slot()];
   if (slot.read_only) return {};
   const std::string path = "/proc/self/fd/" + std::to_string(slot.fd.get());
-  slot.read_only = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // O_NONBLOCK: the exporter may hold a lease on the file (F_SETLEASE), and open() would wait 45 s for it to
+  // let go. It answers EWOULDBLOCK instead.
+  slot.read_only = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!slot.read_only) return tl::unexpected(SysError::last("open(/proc/self/fd)"));
   return {};
 }

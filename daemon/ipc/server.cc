@@ -61,7 +61,13 @@ void Server::accepted(UniqueFd socket, bool admin) {
                       " descriptors of this uid wait for a close() that does not return");
   }
   engine_.note_fds(static_cast<std::int64_t>(engine_.config().fds_per_session));
-  auto session = std::make_shared<Session>(io_, engine_, *this, std::move(socket), std::move(*peer), admin);
+  auto session = std::make_shared<Session>(io_, engine_, *this, *peer, admin);
+  if (const auto adopted = session->adopt(socket, peer->pidfd); !adopted) {
+    engine_.note_fds(-static_cast<std::int64_t>(engine_.config().fds_per_session));
+    return refuse(std::move(socket), uid, peer->pid,
+                  "connection closed: it cannot be watched: " + adopted.error().text() +
+                      "; fs.epoll.max_user_watches bounds the daemon's user");
+  }
   sessions_.emplace(session.get(), session);
   ++by_uid_[uid];
   session->start();

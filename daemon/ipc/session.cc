@@ -4,6 +4,7 @@
 
 #include <sys/socket.h>
 
+#include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 #include <chrono>
 #include <utility>
@@ -26,14 +27,13 @@ std::string printable(std::string text) {
 
 }  // namespace
 
-Session::Session(boost::asio::io_context& io, Engine& engine, SessionHost& host, UniqueFd socket,
-                 os::PeerCredentials peer, bool admin)
-    : io_(io), engine_(engine), host_(host), socket_(io, socket.release()), pidfd_(io), deadline_(io) {
+Session::Session(boost::asio::io_context& io, Engine& engine, SessionHost& host,
+                 const os::PeerCredentials& peer, bool admin)
+    : io_(io), engine_(engine), host_(host), socket_(io), pidfd_(io), deadline_(io) {
   const os::ProcessText text = os::process_text(peer.pid, peer.pidfd);
-  if (peer.pidfd) pidfd_.assign(peer.pidfd.release());
   principal_.uid = peer.uid;
   principal_.gid = peer.gid;
-  principal_.groups = std::move(peer.groups);
+  principal_.groups = peer.groups;
   principal_.admin = admin;
   who_.uid = peer.uid;
   who_.pid = peer.pid;
@@ -41,6 +41,20 @@ Session::Session(boost::asio::io_context& io, Engine& engine, SessionHost& host,
   process_.command = printable(text.command);
   process_.cgroup = printable(text.cgroup);
   who_.command = escape_for_display(process_.command);
+}
+
+tl::expected<void, SysError> Session::adopt(UniqueFd& socket, UniqueFd& pidfd) {
+  boost::system::error_code error;
+  if (socket_.assign(socket.get(), error); error) return tl::unexpected(SysError{"epoll_ctl", error.value()});
+  if (pidfd) {
+    if (pidfd_.assign(pidfd.get(), error); error) {
+      static_cast<void>(socket_.release());  // still the caller's
+      return tl::unexpected(SysError{"epoll_ctl", error.value()});
+    }
+    static_cast<void>(pidfd.release());
+  }
+  static_cast<void>(socket.release());
+  return {};
 }
 
 void Session::set_state(SessionState next) {
@@ -107,7 +121,11 @@ void Session::wait_readable() {
   socket_.async_wait(boost::asio::posix::descriptor_base::wait_read,
                      [self = shared_from_this()](const boost::system::error_code& error) {
                        self->waiting_readable_ = false;
-                       if (!error) self->on_readable();
+                       if (!error) {
+                         self->on_readable();
+                       } else if (error != boost::asio::error::operation_aborted) {
+                         self->end("its socket cannot be watched: " + error.message());
+                       }
                      });
 }
 

@@ -51,8 +51,11 @@ enum class SessionState : std::uint8_t {
 
 class Session : public Recipient, public std::enable_shared_from_this<Session> {
  public:
-  Session(boost::asio::io_context& io, Engine& engine, SessionHost& host, UniqueFd socket,
-          os::PeerCredentials peer, bool admin);
+  Session(boost::asio::io_context& io, Engine& engine, SessionHost& host, const os::PeerCredentials& peer,
+          bool admin);
+
+  // Takes both over, or neither: the kernel bounds what one user may watch (fs.epoll.max_user_watches).
+  [[nodiscard]] tl::expected<void, SysError> adopt(UniqueFd& socket, UniqueFd& pidfd);
 
   void start();
   // Its leases, waits and exports of lifetime `owner` end now. `why` is for the log.

@@ -18,7 +18,7 @@
 namespace hb::os {
 namespace {
 
-constexpr std::size_t kThreadsPerUid = limits::kQuarantineThreads / 4;
+constexpr std::size_t kThreadsPerUid = limits::kQuarantineThreadsPerUid;
 
 struct MemoryJob {
   std::vector<UniqueFd> fds;

@@ -5,7 +5,8 @@
 // close of a hostile descriptor, or of a socket with one unread inside it, takes as long as its maker likes.
 //
 // Memory lane: one thread, in order, for descriptors known to be memfds or dma-bufs. Quarantine lane: for all
-// else, up to limits::kQuarantineThreads threads, of which one uid occupies a quarter at most.
+// else, up to limits::kQuarantineThreads threads, of which one uid occupies limits::kQuarantineThreadsPerUid
+// at most.
 #pragma once
 
 #include <cstddef>

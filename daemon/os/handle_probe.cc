@@ -147,18 +147,23 @@ tl::expected<core::HandleFacts, ProbeRefusal> probe_handle(const UniqueFd& descr
   }
   if (shmem) return probe_shmem(fd, access_mode, seals);
 
-  const auto dma_buf = fdinfo_says_dma_buf(fd);
-  if (!dma_buf) return refuse("what it is cannot be told: " + dma_buf.error().text(), true);
-  if (*dma_buf) return probe_dma_buf(fd, access_mode);
+  std::array<char, 256> link{};
+  const std::string link_path = "/proc/self/fd/" + std::to_string(fd);
+  const ssize_t link_bytes = ::readlink(link_path.c_str(), link.data(), link.size());
+  const std::string_view link_text(link.data(), link_bytes > 0 ? static_cast<std::size_t>(link_bytes) : 0);
+  // fdinfo is read only of what may be a dma-buf: that of an epoll descriptor takes the lock that an
+  // epoll_ctl() on a hung FUSE file holds for ever. The name is no proof: a file can be called so, but then
+  // fdinfo is a file's, which asks nobody.
+  if (link_text.starts_with("/dmabuf:")) {
+    const auto dma_buf = fdinfo_says_dma_buf(fd);
+    if (!dma_buf) return refuse("what it is cannot be told: " + dma_buf.error().text(), true);
+    if (*dma_buf) return probe_dma_buf(fd, access_mode);
+  }
 
   struct statx status {};
   if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MODE, &status) != 0) {
     return refuse("what it is cannot be told: " + SysError::last("statx").text(), true);
   }
-  std::array<char, 256> link{};
-  const std::string link_path = "/proc/self/fd/" + std::to_string(fd);
-  const ssize_t link_bytes = ::readlink(link_path.c_str(), link.data(), link.size());
-  const std::string_view link_text(link.data(), link_bytes > 0 ? static_cast<std::size_t>(link_bytes) : 0);
   if (!allowed_driver(allowed, status, link_text)) {
     return refuse(describe(status, link_text) +
                       "; the broker keeps sealed memfds and dma-bufs, and a driver's own "

@@ -56,7 +56,9 @@ inline constexpr std::uint64_t fd_reserve(std::uint64_t limit) {
   return limit < kFdReserveSmallLimit ? limit / 4 : kFdReserve;
 }
 // Descriptors that were refused and whose close may block: how many wait, how many threads try.
-inline constexpr std::size_t kQuarantineThreads = 8;
+// Session sockets are closed there too, so a few hostile uids must not be able to hold all threads.
+inline constexpr std::size_t kQuarantineThreads = 64;
+inline constexpr std::size_t kQuarantineThreadsPerUid = 2;
 inline constexpr std::size_t kQuarantinePerUid = 64;
 
 }  // namespace hb::limits

@@ -3,6 +3,7 @@
 //
 // Descriptors that the broker must not keep, and exports that say more than is there.
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -253,6 +254,35 @@ TEST_F(Descriptors, AReaderExportsItsReadOnlyDescriptorAgain) {
   }
   owner.leave();
   reader.leave();
+}
+
+// open() of a file under a lease waits 45 s for the lease's holder. It is the exporter's: nobody waits for
+// it.
+TEST_F(Descriptors, ALeaseOnTheMemoryDelaysNobody) {
+  if (!may_change_uid()) return;
+  UniqueFd first = sealed_memfd(kPage, 5);
+  ASSERT_EQ(::fchmod(first.get(), 0444), 0);
+  const UniqueFd memory = reopen(first.get(), O_RDWR);  // root may, whatever the mode
+  first.reset();
+  ASSERT_EQ(::signal(SIGIO, SIG_IGN), SIG_DFL);  // sent to the holder when somebody else opens the file
+  ASSERT_EQ(::fcntl(memory.get(), F_SETLEASE, F_WRLCK), 0) << errno;
+  pb::AclEntry read;
+  read.set_kind(pb::AclEntry::UID);
+  read.set_id(1002);
+  read.set_access(1);
+  ASSERT_EQ(raw_->export_fds("leased", {memory.get()}, kPage, {read}).status, HB_OK);
+  ProcessOptions as_reader;
+  as_reader.uid = 1002;
+  Actor reader(daemon(), as_reader);
+  const Message wanted{{"name", "leased"}, {"owner", 0}};
+  const Answer refused = reader.call("acquire", wanted);
+  EXPECT_EQ(refused.status, HB_SYSTEM) << refused;
+  EXPECT_EQ(raw_->ping(), HB_OK);
+  ASSERT_EQ(::fcntl(memory.get(), F_SETLEASE, F_UNLCK), 0);
+  reader.ok("acquire", wanted);
+  EXPECT_EQ(reader.ok("write_handle").number("pwrite"), std::uint64_t{EBADF});
+  reader.leave();
+  ::signal(SIGIO, SIG_DFL);
 }
 
 TEST_F(Descriptors, ADescriptorThatCannotBeReadIsNoMemoryToShare) {

@@ -157,6 +157,34 @@ TEST_F(SmallDaemon, KeepsItsReserve) {
   EXPECT_EQ(waiting.await<pb::HelloReply>(id).status, HB_OK);
 }
 
+// Without room to reopen a file read-only the answer is an error: the descriptor that is there can write.
+TEST_F(SmallDaemon, AFullTableNeverGivesAReaderTheWritableDescriptor) {
+  if (!may_change_uid()) return;
+  ProcessOptions as_owner, as_reader;
+  as_owner.uid = 1001;
+  as_reader.uid = 1002;
+  Actor owner(daemon(), as_owner);
+  Actor reader(daemon(), as_reader);
+  owner.ok("memfds", {{"first", 9}});
+  owner.ok("chmod", {{"fds", "f"}, {"mode", 0444}});
+  owner.ok("export", {{"fds", "f"}, {"name", "weights"}, {"acl", "u:1002:1"}});
+  RawPeer raw = peer();
+  std::vector<UniqueFd> memory;
+  for (std::uint64_t i = 0; i < 200; ++i) memory.push_back(sealed_memfd(kPage, i));
+  std::size_t held = 0;
+  while (raw.export_fds("one/" + std::to_string(held), {memory[held].get()}).status == HB_OK) ++held;
+  const Message wanted{{"name", "weights"}, {"owner", 1001}};
+  const Answer full = reader.call("acquire", wanted);
+  EXPECT_EQ(full.status, HB_NO_FDS) << full;
+  pb::Withdraw all;
+  all.set_all(true);
+  ASSERT_EQ(raw.call<pb::WithdrawReply>(FrameType::kWithdraw, all).status, HB_OK);
+  reader.ok("acquire", wanted);
+  EXPECT_EQ(reader.ok("write_handle").number("pwrite"), std::uint64_t{EBADF});
+  owner.leave();
+  reader.leave();
+}
+
 class Large : public DaemonTest {
  protected:
   static constexpr std::uint64_t kLimit = 20'000;

@@ -107,6 +107,15 @@ TEST_F(WaitTest, TheDeadlineIsKeptWithAndWithoutATick) {
   EXPECT_EQ(broker.next_deadline(), kNever);
 }
 
+// A timer counts signed nanoseconds: beyond them a deadline would lie in the past and fire for ever.
+TEST_F(WaitTest, ADeadlineThatNoTimerCanCountIsNone) {
+  for (const std::uint64_t ns : {std::uint64_t{INT64_MAX}, std::uint64_t{1} << 63, UINT64_MAX - 1}) {
+    const std::uint64_t id = send(waiter, waiting(by_name("a"), ns));
+    EXPECT_EQ(broker.next_deadline(), kNever) << ns;
+    EXPECT_EQ(late_status(waiter, id), kUnanswered) << ns;
+  }
+}
+
 TEST_F(WaitTest, CancelAnswersTheWaiter) {
   const std::uint64_t id = send(waiter, waiting(by_name("kv"), kNever));
   send_as(owner, 0, CancelRequest{id});
