@@ -27,7 +27,7 @@ add_library(hb_ipc STATIC
 target_compile_definitions(hb_ipc PRIVATE HIPBROKER_VERSION="${PROJECT_VERSION}")
 target_link_libraries(hb_ipc PUBLIC hb_core hb_os hb_observe Boost::headers PRIVATE hb_proto hb_build)
 
-add_library(hb_app STATIC app/config_toml.cc app/daemon.cc app/options.cc)
+add_library(hb_app STATIC app/config_toml.cc app/daemon.cc app/fd_need.cc app/options.cc app/socket_rule.cc)
 target_include_directories(hb_app SYSTEM PRIVATE ${TOMLPLUSPLUS_INCLUDE})
 target_link_libraries(hb_app PUBLIC hb_ipc PRIVATE CLI11::CLI11 hb_build)
 

@@ -1,22 +1,40 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
+#include <cerrno>
 #include <cstdio>
 #include <exception>
 
 #include "app/daemon.h"
 #include "app/options.h"
+#include "wire/name.h"
+#include "wire/sys_error.h"
+
+namespace {
+
+// Output that was not written is a failure: `hipbrokerd --check-config` must not look as if it had checked.
+int write_out(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) {
+    return hb::app::kExitOk;
+  }
+  std::fprintf(stderr, "hipbrokerd: stdout: %s\n", hb::SysError::last("write").text().c_str());
+  return hb::app::kExitLocal;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) try {
   const auto settings = hb::app::read_settings(argc, argv);
   if (!settings) {
-    std::FILE* out = settings.error().code == hb::app::kExitOk ? stdout : stderr;
-    for (const auto& line : settings.error().lines) std::fprintf(out, "%s\n", line.c_str());
+    std::string text;
+    for (const auto& line : settings.error().lines) text += line + '\n';
+    if (settings.error().code == hb::app::kExitOk) return write_out(text);
+    std::fputs(text.c_str(), stderr);
     return settings.error().code;
   }
   if (settings->check_only) {
-    std::printf("%s\n", settings->config_file.empty() ? "no configuration file: defaults"
-                                                      : (settings->config_file + ": ok").c_str());
-    return hb::app::kExitOk;
+    return write_out(settings->config_file.empty()
+                         ? "no configuration file: defaults\n"
+                         : hb::escape_for_display(settings->config_file) + ": ok\n");
   }
   return hb::app::run_daemon(*settings);
 } catch (const std::exception& error) {

@@ -14,6 +14,8 @@
 
 namespace hb::app {
 
+inline constexpr const char* kDefaultSocket = "/run/hipbroker/broker.sock";
+
 // What the configuration file may say. Not set = not said.
 struct Config {
   std::optional<std::string> socket;

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
 #define TOML_EXCEPTIONS 0
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <toml++/toml.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <numeric>
 #include <span>
 
 #include "app/config.h"
+#include "app/socket_rule.h"
 #include "wire/limits.h"
 #include "wire/name.h"
 #include "wire/sys_error.h"
+#include "wire/unique_fd.h"
 
 namespace hb::app {
 namespace {
@@ -62,7 +66,7 @@ std::string type_name(const toml::node& node) {
 
 class Reader {
  public:
-  explicit Reader(std::string file) : file_(std::move(file)) {}
+  explicit Reader(const std::string& file) : file_(escape_for_display(file)) {}
 
   void error(const toml::source_region& where, const std::string& text) {
     errors_.push_back({where.begin.line, where.begin.column, text});
@@ -99,12 +103,26 @@ class Reader {
 
   std::optional<std::string> path(const toml::table& parent, std::string_view key) {
     auto value = string(parent, key);
-    if (value && !value->starts_with('/')) {
-      error(parent.get(key)->source(),
-            std::string(key) + " is \"" + escape_for_display(*value) + "\", expected an absolute path");
+    if (!value) return std::nullopt;
+    if (const auto fault = fault_of_socket_path(*value)) {
+      error(parent.get(key)->source(), std::string(key) + " is " + *fault);
       return std::nullopt;
     }
     return value;
+  }
+
+  // The admin socket against the other one, of which either may come by default.
+  void check_pair(const toml::table& root, const Config& config) {
+    const std::string socket = config.socket.value_or(kDefaultSocket);
+    if (config.admin_socket && same_socket_path(*config.admin_socket, socket)) {
+      error(root.get("admin_socket")->source(),
+            "admin_socket is \"" + escape_for_display(*config.admin_socket) + "\", the same socket as " +
+                (config.socket ? "socket" : "the default of socket") + "; leave it out or choose another");
+    }
+    if (!config.socket || root.contains("admin_socket")) return;
+    if (const auto fault = fault_of_admin_socket_beside(socket)) {
+      error(root.get("socket")->source(), "socket is " + *fault);
+    }
   }
 
   std::optional<std::uint64_t> number(const toml::table& parent, std::string_view key, std::uint64_t least,
@@ -169,6 +187,14 @@ class Reader {
   std::vector<Found> errors_;
 };
 
+constexpr std::uint64_t kMostFileBytes = 1u << 20;
+
+std::string kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a directory";
+  if (S_ISFIFO(mode)) return "a FIFO";
+  return S_ISCHR(mode) || S_ISBLK(mode) ? "a device" : "a special file";
+}
+
 bool parse_number(std::string_view text, std::uint32_t& out) {
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), out);
   return code == std::errc() && end == text.data() + text.size();
@@ -209,6 +235,7 @@ tl::expected<Config, ConfigErrors> parse_config(std::string_view text, const std
   reader.check_keys(root, "", kTop);
   config.socket = reader.path(root, "socket");
   config.admin_socket = reader.path(root, "admin_socket");
+  reader.check_pair(root, config);
   if (const auto level = reader.string(root, "log_level")) {
     config.log_level = observe::level_from_name(*level);
     if (!config.log_level) {
@@ -231,20 +258,32 @@ tl::expected<Config, ConfigErrors> parse_config(std::string_view text, const std
 }
 
 tl::expected<Config, ConfigErrors> read_config(const std::string& file) {
-  std::FILE* stream = std::fopen(file.c_str(), "re");
-  if (stream == nullptr) {
-    return tl::unexpected(ConfigErrors{file + ": " + SysError::last("open").text()});
+  const auto refuse = [&file](const std::string& why) {
+    return tl::unexpected(ConfigErrors{escape_for_display(file) + ": " + why});
+  };
+  // Without O_NONBLOCK the open of a FIFO waits for a writer, and what it is cannot be told before.
+  const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!fd) return refuse(SysError::last("open").text());
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) return refuse(SysError::last("fstat").text());
+  if (!S_ISREG(status.st_mode)) return refuse("is " + kind_of(status.st_mode) + ", expected a regular file");
+  const auto too_large = [&refuse](std::uint64_t bytes) {
+    return refuse("has " + std::to_string(bytes) + " bytes, the limit is " + std::to_string(kMostFileBytes));
+  };
+  if (static_cast<std::uint64_t>(status.st_size) > kMostFileBytes) {
+    return too_large(static_cast<std::uint64_t>(status.st_size));
   }
   std::string text;
   std::array<char, 4096> buffer{};
-  while (const std::size_t bytes = std::fread(buffer.data(), 1, buffer.size(), stream)) {
-    text.append(buffer.data(), bytes);
+  for (;;) {
+    const ssize_t bytes = ::read(fd.get(), buffer.data(), buffer.size());
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes < 0) return refuse(SysError::last("read").text());
+    if (bytes == 0) return parse_config(text, file);
+    text.append(buffer.data(), static_cast<std::size_t>(bytes));
+    // It grew since fstat(), or is of a file system that says 0.
+    if (text.size() > kMostFileBytes) return too_large(text.size());
   }
-  const bool failed = std::ferror(stream) != 0;
-  const SysError error = SysError::last("read");
-  std::fclose(stream);
-  if (failed) return tl::unexpected(ConfigErrors{file + ": " + error.text()});
-  return parse_config(text, file);
 }
 
 }  // namespace hb::app

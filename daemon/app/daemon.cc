@@ -15,6 +15,7 @@
 #include <string>
 #include <utility>
 
+#include "app/fd_need.h"
 #include "ipc/engine.h"
 #include "ipc/server.h"
 #include "ipc/socket_path.h"
@@ -79,9 +80,30 @@ struct Places {
   Place admin;
 };
 
-tl::expected<Places, Exit> open_places(const Settings& settings) {
+// What is still to be opened at the start: a socket and its lock file, the event loop with its signals.
+// Counted ahead because under a limit below that it is some call of a library that fails, and does not say
+// why. The count of what is open in the end decides.
+constexpr std::uint64_t kOfPlace = 2;
+constexpr std::uint64_t kOfLoop = 5;
+
+tl::expected<std::uint64_t, std::string> count_descriptors() {
+  const auto own = os::count_own_descriptors();
+  if (own) return *own;
+  return tl::unexpected(own.error().text() + "; the daemon needs /proc to tell what a descriptor is");
+}
+
+std::optional<std::string> refuse_fd_limit(const os::FdLimit& limit, std::uint64_t base) {
+  return app::refuse_fd_limit(limit.limit, base, core::BrokerConfig().fds_per_session);
+}
+
+tl::expected<Places, Exit> open_places(const Settings& settings, const os::FdLimit& limit) {
   auto activated = os::take_activated_sockets();
   if (!activated) return tl::unexpected(Exit{kExitLocal, {activated.error()}});
+  const auto open = count_descriptors();
+  if (!open) return tl::unexpected(Exit{kExitLocal, {open.error()}});
+  const std::uint64_t base =
+      *open + (activated->broker ? 0 : kOfPlace) + (activated->admin ? 0 : kOfPlace) + kOfLoop;
+  if (auto refused = refuse_fd_limit(limit, base)) return tl::unexpected(Exit{kExitLocal, {*refused}});
   const auto exit_of = [](const ipc::BindFailure& failure) {
     return Exit{failure.another_daemon ? kExitAnother : kExitLocal, {failure.message}};
   };
@@ -104,9 +126,9 @@ tl::expected<core::BrokerConfig, std::string> broker_config(const Settings& sett
   if (!fill_random(config.broker_id) || !fill_random(config.master)) {
     return tl::unexpected(SysError::last("getrandom").text());
   }
-  const auto own = os::count_own_descriptors();
-  if (!own)
-    return tl::unexpected(own.error().text() + "; the daemon needs /proc to tell what a descriptor is");
+  const auto own = count_descriptors();
+  if (!own) return tl::unexpected(own.error());
+  if (auto refused = refuse_fd_limit(limit, *own)) return tl::unexpected(std::move(*refused));
   config.fd_limit = limit.limit;
   config.fd_base = *own;
   config.ended_exports = settings.ended_exports;
@@ -127,7 +149,7 @@ int run_daemon(const Settings& settings) {
   if (const auto grown = os::grow_descriptor_table(limit->limit); !grown) {
     return fail(kExitLocal, "growing the descriptor table: " + grown.error().text());
   }
-  auto places = open_places(settings);
+  auto places = open_places(settings, *limit);
   if (!places) return fail(places.error().code, places.error().lines.front());
 
   boost::asio::io_context io(1);

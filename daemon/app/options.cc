@@ -8,15 +8,21 @@
 #include <cstdlib>
 #include <utility>
 
+#include "app/socket_rule.h"
 #include "ipc/translate_reply.h"
+#include "wire/name.h"
 
 namespace hb::app {
 namespace {
 
 tl::unexpected<Exit> usage(std::string line) { return tl::unexpected(Exit{kExitUsage, {std::move(line)}}); }
 
-std::string beside(const std::string& socket) {
-  return socket.substr(0, socket.rfind('/')) + "/admin/admin.sock";
+std::string in_quotes(const std::string& text) { return "\"" + escape_for_display(text) + "\""; }
+
+// Of a path that no configuration named, with the admin socket that it brings.
+std::optional<std::string> fault_of(const std::string& socket) {
+  if (auto fault = fault_of_socket_path(socket)) return fault;
+  return fault_of_admin_socket_beside(socket);
 }
 
 }  // namespace
@@ -36,7 +42,8 @@ tl::expected<Settings, Exit> read_settings(int argc, const char* const* argv) {
                                            "); the admin socket is admin/admin.sock beside it");
   cli.add_flag("--user", user, "serve $XDG_RUNTIME_DIR/hipbroker/broker.sock")->excludes(socket_option);
   cli.add_flag("--check-config", settings.check_only, "check the configuration and exit");
-  cli.add_option("--log-level", level, std::string(observe::kLevelNames) + " (default info)");
+  auto* level_option =
+      cli.add_option("--log-level", level, std::string(observe::kLevelNames) + " (default info)");
   cli.set_version_flag("--version", ipc::daemon_name());
   try {
     cli.parse(argc, argv);
@@ -45,10 +52,13 @@ tl::expected<Settings, Exit> read_settings(int argc, const char* const* argv) {
   } catch (const CLI::CallForVersion&) {
     return tl::unexpected(Exit{kExitOk, {ipc::daemon_name()}});
   } catch (const CLI::ParseError& error) {
-    return usage(std::string("hipbrokerd: ") + error.what() + "; see hipbrokerd --help");
+    return usage("hipbrokerd: " + escape_for_display(error.what()) + "; see hipbrokerd --help");
   }
 
   Config config;
+  if (config_option->count() != 0 && config_file.empty()) {
+    return usage("hipbrokerd: --config is \"\", expected the path of a file");
+  }
   if (config_option->count() == 0 && ::access(kDefaultConfig, F_OK) == 0) config_file = kDefaultConfig;
   if (!config_file.empty()) {
     auto read = read_config(config_file);
@@ -58,10 +68,10 @@ tl::expected<Settings, Exit> read_settings(int argc, const char* const* argv) {
   }
 
   settings.log_level = config.log_level.value_or(observe::Level::kInfo);
-  if (!level.empty()) {
+  if (level_option->count() != 0) {
     const auto known = observe::level_from_name(level);
     if (!known) {
-      return usage("hipbrokerd: --log-level is \"" + level + "\", expected one of " +
+      return usage("hipbrokerd: --log-level is " + in_quotes(level) + ", expected one of " +
                    std::string(observe::kLevelNames));
     }
     settings.log_level = *known;
@@ -73,15 +83,17 @@ tl::expected<Settings, Exit> read_settings(int argc, const char* const* argv) {
           "hipbrokerd: --user needs $XDG_RUNTIME_DIR to be an absolute path; use --socket PATH instead");
     }
     settings.socket = std::string(runtime) + "/hipbroker/broker.sock";
-    settings.admin_socket = beside(settings.socket);
-  } else if (!socket.empty()) {
-    if (socket[0] != '/')
-      return usage("hipbrokerd: --socket is \"" + socket + "\", expected an absolute path");
+    if (const auto fault = fault_of(settings.socket)) {
+      return usage("hipbrokerd: the socket of --user is " + *fault);
+    }
+    settings.admin_socket = admin_socket_beside(settings.socket);
+  } else if (socket_option->count() != 0) {
+    if (const auto fault = fault_of(socket)) return usage("hipbrokerd: --socket is " + *fault);
     settings.socket = socket;
-    settings.admin_socket = beside(socket);
+    settings.admin_socket = admin_socket_beside(socket);
   } else {
     settings.socket = config.socket.value_or(kDefaultSocket);
-    settings.admin_socket = config.admin_socket.value_or(beside(settings.socket));
+    settings.admin_socket = config.admin_socket.value_or(admin_socket_beside(settings.socket));
   }
   settings.ended_exports = config.ended_exports.value_or(0);
   settings.ended_export_ns = config.ended_export_seconds.value_or(0) * 1'000'000'000;

@@ -21,7 +21,6 @@ inline constexpr int kExitLocal = 71;
 inline constexpr int kExitAnother = 75;
 
 inline constexpr const char* kDefaultConfig = "/etc/hipbroker/hipbrokerd.toml";
-inline constexpr const char* kDefaultSocket = "/run/hipbroker/broker.sock";
 
 // Command line over configuration file over default.
 struct Settings {

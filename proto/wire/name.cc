@@ -43,11 +43,12 @@ CodePoint first_code_point(std::string_view text) noexcept {
 
 bool is_control(char32_t value) noexcept { return value < 0x20 || (value >= 0x7f && value <= 0x9f); }
 
-// What makes a terminal show text in another order than its bytes: ALM, LRM, RLM, the embeddings and
-// overrides, the isolates.
-bool is_bidi_control(char32_t value) noexcept {
-  return value == 0x061c || value == 0x200e || value == 0x200f || (value >= 0x202a && value <= 0x202e) ||
-         (value >= 0x2066 && value <= 0x2069);
+// What makes text look like another one: shown in another order than its bytes (ALM, LRM, RLM, the embeddings
+// and overrides, the isolates), on another line, or not at all (zero-width spaces and joiners, invisible
+// operators, the byte order mark).
+bool misleads(char32_t value) noexcept {
+  return value == 0x061c || (value >= 0x200b && value <= 0x200f) || (value >= 0x2028 && value <= 0x202e) ||
+         (value >= 0x2060 && value <= 0x2064) || (value >= 0x2066 && value <= 0x2069) || value == 0xfeff;
 }
 
 std::string format_code(const char* format, unsigned code) {
@@ -116,7 +117,7 @@ std::string escape_for_display(std::string_view text) {
       ++at;
       continue;
     }
-    if (is_control(point.value) || is_bidi_control(point.value)) {
+    if (is_control(point.value) || misleads(point.value)) {
       shown += format_code("\\u{%04X}", static_cast<unsigned>(point.value));
     } else {
       shown += text.substr(at, point.bytes);

@@ -14,8 +14,9 @@ namespace hb {
 // byte offset.
 [[nodiscard]] tl::expected<void, std::string> check_name(std::string_view name);
 
-// For terminals and logs: control characters, invalid UTF-8, quotes, backslash and the bidirectional
-// override characters become \xNN or \u{NNNN}; everything else stays. Never longer than 4 x the input.
+// For terminals and logs: control characters, invalid UTF-8, quotes, backslash, the bidirectional
+// controls, line separators and what takes no room (zero-width characters) become \xNN or \u{NNNN};
+// everything else stays. Never longer than 4 x the input.
 [[nodiscard]] std::string escape_for_display(std::string_view text);
 
 }  // namespace hb

@@ -4,12 +4,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "support/temp_dir.h"
 
 namespace hb::test {
 namespace {
 
+using app::ConfigErrors;
 using app::parse_config;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -98,7 +100,73 @@ TEST(Config, Files) {
   EXPECT_THAT(missing.error(), ElementsAre(HasSubstr("none.toml: open: ENOENT")));
   const auto folder = app::read_config(directory.path());
   ASSERT_FALSE(folder);
-  EXPECT_THAT(folder.error(), ElementsAre(HasSubstr("EISDIR")));
+  EXPECT_THAT(folder.error(), ElementsAre(HasSubstr("is a directory, expected a regular file")));
+}
+
+TEST(Config, OnlyARegularFileIsReadAndNeverWaitedFor) {
+  const TempDir directory;
+  ASSERT_EQ(::mkfifo((directory / "fifo").c_str(), 0600), 0);
+  const auto fifo = app::read_config(directory / "fifo");
+  ASSERT_FALSE(fifo);
+  EXPECT_THAT(fifo.error(), ElementsAre(HasSubstr("fifo: is a FIFO, expected a regular file")));
+  const auto device = app::read_config("/dev/zero");
+  ASSERT_FALSE(device);
+  EXPECT_THAT(device.error(), ElementsAre(HasSubstr("/dev/zero: is a device, expected a regular file")));
+}
+
+TEST(Config, AFileOfOneMebibyteAtMost) {
+  const TempDir directory;
+  write_file(directory / "most.toml", std::string((1u << 20) - 1, '#') + "\n");
+  EXPECT_TRUE(app::read_config(directory / "most.toml"));
+  write_file(directory / "more.toml", std::string(1u << 20, '#') + "\n");
+  const auto more = app::read_config(directory / "more.toml");
+  ASSERT_FALSE(more);
+  EXPECT_THAT(more.error(), ElementsAre(HasSubstr("has 1048577 bytes, the limit is 1048576")));
+}
+
+TEST(Config, SocketPathsTheKernelCannotBind) {
+  const auto refusal = [](const std::string& text) {
+    const auto config = parse_config(text, "f");
+    return config ? ConfigErrors{"accepted"} : config.error();
+  };
+  const std::string most = "/" + std::string(106, 'x');
+  EXPECT_TRUE(parse_config("socket = \"" + most + "\"\nadmin_socket = \"/run/a.sock\"\n", "f"));
+  EXPECT_THAT(refusal("socket = \"" + most + "y\"\nadmin_socket = \"/run/a.sock\"\n"),
+              ElementsAre("f:1:10: socket is \"" + most +
+                          "y\", a path of 108 bytes; the kernel's limit for a socket's path is 107"));
+  EXPECT_THAT(refusal("admin_socket = \"" + most + "y\"\n"),
+              ElementsAre(testing::AllOf(HasSubstr("f:1:16: admin_socket is "), HasSubstr("108 bytes"),
+                                         HasSubstr("107"))));
+  EXPECT_THAT(refusal("admin_socket = \"/run/x/\"\n"),
+              ElementsAre("f:1:16: admin_socket is \"/run/x/\", which ends in '/': expected the path of a "
+                          "socket, such as \"/run/x/broker.sock\""));
+  EXPECT_THAT(refusal("socket = \"/\"\n"),
+              ElementsAre(HasSubstr("f:1:10: socket is \"/\", which ends in '/'")));
+  EXPECT_THAT(refusal("socket = \"\"\n"), ElementsAre("f:1:10: socket is \"\", expected an absolute path"));
+  EXPECT_THAT(refusal("socket = \"/run/a\\u0000b\"\n"), ElementsAre(HasSubstr("f:1:10: socket is ")));
+}
+
+// Nobody wrote the path of the admin socket beside the socket, so the error says where it comes from.
+TEST(Config, TheAdminSocketBesideMustFitToo) {
+  const std::string socket = "/" + std::string(95, 'd') + "/b.sock";
+  const auto config = parse_config("socket = \"" + socket + "\"\n", "f");
+  ASSERT_FALSE(config);
+  EXPECT_THAT(config.error(), ElementsAre(testing::AllOf(
+                                  HasSubstr("f:1:10: socket is "), HasSubstr("/admin/admin.sock"),
+                                  HasSubstr("113 bytes"), HasSubstr("107"), HasSubstr("admin_socket"))));
+  EXPECT_TRUE(parse_config("socket = \"" + socket + "\"\nadmin_socket = \"/run/a.sock\"\n", "f"));
+}
+
+TEST(Config, OneSocketCannotBeBoth) {
+  for (const char* text : {"socket = \"/run/b.sock\"\nadmin_socket = \"/run/b.sock\"\n",
+                           "socket = \"/run/b.sock\"\nadmin_socket = \"/run//./b.sock\"\n",
+                           "\nadmin_socket = \"/run/hipbroker/broker.sock\"\n"}) {
+    const auto config = parse_config(text, "f");
+    ASSERT_FALSE(config) << text;
+    EXPECT_THAT(config.error(), ElementsAre(testing::AllOf(HasSubstr("f:2:16: admin_socket is "),
+                                                           HasSubstr("the same socket as "))))
+        << text;
+  }
 }
 
 TEST(Config, DriverRules) {

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the hipbroker authors
 #include "app/options.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -70,6 +71,44 @@ TEST(Options, ExitCodes) {
     EXPECT_EQ(refused.error().code, app::kExitUsage) << bad[0];
     EXPECT_FALSE(refused.error().lines.empty());
   }
+}
+
+// An empty argument is a variable that a script forgot to set, not a wish for the default.
+TEST(Options, WhatIsWrongWithAnArgumentIsSaidAndEscaped) {
+  using testing::HasSubstr;
+  const std::string longest = "/" + std::string(107, 'x');
+  const std::vector<std::pair<std::vector<const char*>, std::vector<const char*>>> cases{
+      {{"--socket", ""}, {"--socket is \"\", expected an absolute path"}},
+      {{"--config", ""}, {"--config is \"\", expected the path of a file"}},
+      {{"--log-level", ""}, {"--log-level is \"\", expected one of"}},
+      {{"--log-level", "a\x1b[31m\xe2\x80\xae"}, {"--log-level is \"a\\x1B[31m\\u{202E}\""}},
+      {{"--socket", "/"}, {"--socket is \"/\", which ends in '/': expected the path of a socket"}},
+      {{"--socket", "/run/x/"}, {"--socket is \"/run/x/\", which ends in '/'"}},
+      {{"--socket", longest.c_str()}, {"108 bytes", "107"}},
+      {{"--socket", "re\x1blative"}, {"--socket is \"re\\x1Blative\", expected an absolute path"}},
+      {{"--config", "/no\x1bwhere"}, {"/no\\x1Bwhere: open: ENOENT"}},
+      {{"str\x1b\nay"}, {"str\\x1B\\x0Aay"}}};
+  for (const auto& [arguments, parts] : cases) {
+    const auto refused = read(arguments);
+    ASSERT_FALSE(refused) << arguments[0];
+    EXPECT_EQ(refused.error().code, app::kExitUsage);
+    for (const char* part : parts) EXPECT_THAT(refused.error().lines.front(), HasSubstr(part));
+  }
+}
+
+// --user and --socket bring an admin socket whose path is longer than theirs.
+TEST(Options, AnAdminSocketThatDoesNotFitIsAUsageError) {
+  const std::string runtime = "/run/" + std::string(80, 'x');
+  ::setenv("XDG_RUNTIME_DIR", runtime.c_str(), 1);
+  for (const auto& refused :
+       {read({"--user"}), read({"--socket", (runtime + "/hipbroker/b.sock").c_str()})}) {
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, app::kExitUsage);
+    EXPECT_THAT(refused.error().lines.front(), testing::HasSubstr("/admin/admin.sock"));
+    EXPECT_THAT(refused.error().lines.front(), testing::HasSubstr("112 bytes"));
+    EXPECT_THAT(refused.error().lines.front(), testing::HasSubstr("107"));
+  }
+  ::unsetenv("XDG_RUNTIME_DIR");
 }
 
 }  // namespace

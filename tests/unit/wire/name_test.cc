@@ -139,6 +139,16 @@ TEST(Escape, BidirectionalControls) {
   EXPECT_EQ(escape_for_display("\xe2\x80\xaf"), "\xe2\x80\xaf") << "U+202F is a space";
 }
 
+TEST(Escape, InvisibleCharactersAndLineSeparators) {
+  EXPECT_EQ(escape_for_display("\xe2\x80\x8b\xe2\x80\x8c\xe2\x80\x8d"), "\\u{200B}\\u{200C}\\u{200D}");
+  EXPECT_EQ(escape_for_display("\xe2\x80\xa8\xe2\x80\xa9"), "\\u{2028}\\u{2029}");
+  EXPECT_EQ(escape_for_display("\xe2\x81\xa0\xe2\x81\xa4"), "\\u{2060}\\u{2064}");
+  EXPECT_EQ(escape_for_display("\xef\xbb\xbf"), "\\u{FEFF}");
+  EXPECT_EQ(escape_for_display("\xe2\x80\x8a\xe2\x80\x90\xe2\x80\xa7"),
+            "\xe2\x80\x8a\xe2\x80\x90\xe2\x80\xa7")
+      << "a thin space, a hyphen and a hyphenation point are seen";
+}
+
 TEST(Escape, ResultIsCleanBoundedAndItselfDisplayable) {
   std::mt19937_64 random(6);
   for (int round = 0; round < 2000; ++round) {
