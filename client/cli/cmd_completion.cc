@@ -5,7 +5,9 @@
 namespace hb::cli {
 namespace {
 
-// Names are other people's text: compgen -W would expand them, so they are matched by hand and quoted.
+// Names are other people's text: compgen -W would expand them, so they are matched by hand and quoted. One
+// that `ls --names` had to escape (it holds a backslash then, which none of the others does) is not offered:
+// what is printed names nothing.
 constexpr const char* kBash = R"sh(# bash completion for hipbrokerctl: source <(hipbrokerctl completion bash)
 _hipbrokerctl() {
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} verb= i
@@ -31,7 +33,7 @@ _hipbrokerctl() {
   if [[ $word != -* && $verb =~ ^(ls|show|who)$ ]]; then
     local name
     while IFS= read -r name; do
-      if [[ $name == "$word"* ]]; then COMPREPLY+=("$(printf %q "$name")"); fi
+      if [[ $name == "$word"* && $name != *\\* ]]; then COMPREPLY+=("$(printf %q "$name")"); fi
     done < <(hipbrokerctl --timeout 1 ls --names 2>/dev/null)
     return
   fi
@@ -45,6 +47,7 @@ constexpr const char* kZsh = R"sh(#compdef hipbrokerctl
 _hipbrokerctl_names() {
   local -a names
   names=("${(@f)$(hipbrokerctl --timeout 1 ls --names 2>/dev/null)}")
+  names=("${(@)names:#*\\*}")
   compadd -a names
 }
 _hipbrokerctl() {
@@ -84,7 +87,7 @@ complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a who -d '
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a ping -d 'Ask whether the daemon answers'
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a version -d 'Versions'
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a completion -d 'Script for a shell'
-complete -c hipbrokerctl -n '__fish_seen_subcommand_from ls show who' -a '(hipbrokerctl --timeout 1 ls --names 2>/dev/null)'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from ls show who' -a '(hipbrokerctl --timeout 1 ls --names 2>/dev/null | string match -rv "\x5c")'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from ls' -s 1 -l names -d 'Names alone'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from show who' -l owner -x -d 'Uid that owns the name'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from show who' -l id -x -d 'Id of the export'

@@ -4,6 +4,7 @@
 
 #include "cmd.h"
 #include "fetch.h"
+#include "format.h"
 #include "terminal.h"
 #include "views.h"
 
@@ -18,7 +19,8 @@ void add_ls(Cli& cli) {
   CLI::App* verb = cli.app.add_subcommand("ls", "List exports: what is shared, by whom, how often held");
   verb->fallthrough();
   verb->add_option("PREFIX", arguments->prefix, "Only names that begin so");
-  verb->add_flag("-1,--names", arguments->names, "Names alone, one a line, unescaped, for scripts");
+  verb->add_flag("-1,--names", arguments->names,
+                 "Names alone, one a line, escaped; --json has them as they are");
   verb->callback([&cli, arguments] {
     cli.run = [&cli, arguments]() -> std::string {
       const Connection connection = Connection::open(cli.options);
@@ -28,7 +30,7 @@ void add_ls(Cli& cli) {
       if (arguments->names) {
         std::string out;
         for (const hb_listed* e : exports.entries)
-          if (*e->name != '\0') out += std::string(e->name) + '\n';
+          if (*e->name != '\0') out += safe(e->name) + '\n';
         return out;
       }
       const TableStyle style = style_of(cli.options);

@@ -9,6 +9,7 @@
 #include "exit_codes.h"
 #include "format.h"
 #include "json.h"
+#include "number.h"
 
 namespace hb::cli {
 namespace {
@@ -84,7 +85,7 @@ void add_ping(Cli& cli) {
   verb->fallthrough();
   verb->add_option("--wait", *wait_s, "Keep asking for so long until a daemon is there")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.0, 1e9));
+      ->check(seconds());
   verb->callback([&cli, wait_s] { cli.run = [&cli, wait_s] { return ping(cli.options, *wait_s); }; });
 }
 

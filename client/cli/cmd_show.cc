@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
+#include <limits>
+
 #include "cmd.h"
 #include "exit_codes.h"
 #include "fetch.h"
+#include "number.h"
 #include "target.h"
 #include "terminal.h"
 #include "views.h"
@@ -21,8 +24,12 @@ void add_show(Cli& cli) {
   CLI::App* verb = cli.app.add_subcommand("show", "Everything about one export");
   verb->fallthrough();
   verb->add_option("NAME", arguments->name, "NAME, UID:NAME or the text of a key");
-  verb->add_option("--owner", arguments->owner, "Uid that owns the name")->type_name("UID");
-  verb->add_option("--id", arguments->id, "The export of this id, in place of a name")->type_name("ID");
+  verb->add_option("--owner", arguments->owner, "Uid that owns the name")
+      ->type_name("UID")
+      ->check(whole_number(std::numeric_limits<std::uint32_t>::max()));
+  verb->add_option("--id", arguments->id, "The export of this id, in place of a name")
+      ->type_name("ID")
+      ->check(whole_number(std::numeric_limits<std::uint64_t>::max()));
   verb->add_flag("--all-chunks", arguments->all_chunks, "Every chunk, not the first 16 alone");
   verb->callback([&cli, arguments] {
     cli.run = [&cli, arguments] {

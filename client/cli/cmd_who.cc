@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
+#include <limits>
+
 #include "cmd.h"
 #include "fetch.h"
+#include "number.h"
 #include "target.h"
 #include "terminal.h"
 #include "views.h"
@@ -18,8 +21,12 @@ void add_who(Cli& cli) {
   CLI::App* verb = cli.app.add_subcommand("who", "Who holds an export, or all of them");
   verb->fallthrough();
   verb->add_option("NAME", arguments->name, "NAME, UID:NAME or the text of a key; without it, every export");
-  verb->add_option("--owner", arguments->owner, "Uid that owns the name")->type_name("UID");
-  verb->add_option("--id", arguments->id, "The export of this id, in place of a name")->type_name("ID");
+  verb->add_option("--owner", arguments->owner, "Uid that owns the name")
+      ->type_name("UID")
+      ->check(whole_number(std::numeric_limits<std::uint32_t>::max()));
+  verb->add_option("--id", arguments->id, "The export of this id, in place of a name")
+      ->type_name("ID")
+      ->check(whole_number(std::numeric_limits<std::uint64_t>::max()));
   verb->callback([&cli, arguments] {
     cli.run = [&cli, arguments] {
       const Target target = arguments->name.empty() && !arguments->id

@@ -8,9 +8,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <sstream>
 
 #include "cmd.h"
 #include "exit_codes.h"
+#include "number.h"
 #include "text.h"
 
 namespace {
@@ -40,7 +42,7 @@ int main(int argc, char** argv) {
       ->type_name("PATH");
   app.add_option("--timeout", options.timeout_s, "Seconds the whole verb may take")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.0, 1e9))
+      ->check(seconds())
       ->capture_default_str();
   bool admin = false;
   bool no_admin = false;
@@ -64,7 +66,11 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error) == 0 ? kOk : kLocal;  // --help, --version
+    if (error.get_exit_code() == 0) {  // --help, --version
+      std::ostringstream text;
+      app.exit(error, text, text);
+      return write_out("", text.str());
+    }
     std::string message = error.what();
     if (app.get_subcommands().empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
       message = "say what to do: ls, show, who, ping, version or completion";

@@ -28,6 +28,15 @@ TEST(CliCompletion, ANameIsNeverExpanded) {
             0);
 }
 
+// `ls --names` prints them escaped; what is escaped names nothing, and a candidate is shown on the terminal.
+TEST(CliCompletion, ANameThatHadToBeEscapedIsNotOffered) {
+  EXPECT_EQ(shell("bash -c 'source <(" + kCtl +
+                  " completion bash); hipbrokerctl() { printf \"%s\\n\" \"a\\\\u{202E}b\" plain; }; "
+                  "COMP_WORDS=(hipbrokerctl show \"\"); COMP_CWORD=2; _hipbrokerctl; "
+                  "[[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == plain ]]'"),
+            0);
+}
+
 TEST(CliCompletion, EveryVerbIsInEveryScript) {
   for (const char* verb : {"ls", "show", "who", "ping", "version", "completion"})
     for (const char* name : {"bash", "zsh", "fish"})

@@ -46,6 +46,9 @@ TEST(CliFormat, StringsOfOthersAreSafeOnATerminal) {
                        "b")
                 .find("\xe2\x80\xae"),
             std::string::npos);  // right-to-left override
+  EXPECT_EQ(shown_name("a\xe2\x80\xa8\xef\xbb\xbf"
+                       "b"),
+            "a\\u{2028}\\u{FEFF}b");  // a line of its own, nothing at all
   EXPECT_EQ(shown_name(""), "(anonymous)");
 }
 

@@ -281,7 +281,7 @@ TEST_F(CliProgram, HostileNamesAndCommandsDoNotReachTheTerminal) {
     const Sharing shared(daemon().socket(), name.c_str());
     ASSERT_EQ(::prctl(PR_SET_NAME, before), 0);
     for (const std::vector<std::string>& verb :
-         std::vector<std::vector<std::string>>{{"ls"}, {"who"}, {"show", name}}) {
+         std::vector<std::vector<std::string>>{{"ls"}, {"ls", "--names"}, {"who"}, {"show", name}}) {
       const Ran ran = ctl(verb);
       EXPECT_EQ(ran.exit_code, 0) << ran.err;
       EXPECT_THAT(ran.out, Not(HasSubstr("\x1b")));
@@ -289,7 +289,9 @@ TEST_F(CliProgram, HostileNamesAndCommandsDoNotReachTheTerminal) {
       EXPECT_THAT(ran.out, Not(HasSubstr("\xe2\x80\xae")));
       EXPECT_THAT(ran.out, HasSubstr("重み"));
     }
+    EXPECT_EQ(ctl({"ls", "--names"}).out, "a\\u{202E}b/重み\n");
     EXPECT_EQ(ctl_json({"ls"})["exports"][0]["name"], name);
+    EXPECT_EQ(ctl_json({"ls", "--names"})["exports"][0]["name"], name);
   }
 }
 

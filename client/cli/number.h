@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+
+namespace hb::cli {
+
+// Checks of option values. CLI11's own conversions take NaN for a number in any range, and wrap "-1" and what
+// is too large to the largest id.
+inline constexpr double kMostSeconds = 1e9;
+[[nodiscard]] CLI::Validator seconds();
+[[nodiscard]] CLI::Validator whole_number(std::uint64_t most);  // decimal digits alone
+
+}  // namespace hb::cli
