@@ -104,7 +104,7 @@ template <class Info>
 template <std::size_t kSize>
 void copy_text(std::string_view text, char (&out)[kSize]) noexcept {
   const std::size_t n = text.size() < kSize - 1 ? text.size() : kSize - 1;
-  std::memcpy(out, text.data(), n);
+  if (n != 0) std::memcpy(out, text.data(), n);  // an empty view may have no data to point at
   std::memset(out + n, 0, kSize - n);
 }
 
