@@ -14,6 +14,16 @@
 namespace hb::test {
 namespace {
 
+// Under a sanitizer a fork copies its shadow, ten times the time, and the daemon's resident memory is the
+// sanitizer's own: leaks are its leak check's to find.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+constexpr int kCycles = kSanitized ? 600 : 10'000;
+constexpr int kWarmCycles = kCycles / 10;
+
 class Churn : public DaemonTest {
  protected:
   // connect, hello, acquire, release, disconnect. `until` frames or answers in, the process kills itself; -1:
@@ -64,8 +74,8 @@ TEST_F(Churn, B24_TenThousandCyclesAThirdOfThemKilled) {
   std::minstd_rand random(20'261'129);
   std::uint64_t resident_before = 0;
   int killed = 0;
-  for (int i = 0; i < 10'000 && !HasFailure(); ++i) {
-    if (i == 1'000) {  // warm: what the allocator and the tables keep, they have by now
+  for (int i = 0; i < kCycles && !HasFailure(); ++i) {
+    if (i == kWarmCycles) {  // warm: what the allocator and the tables keep, they have by now
       ASSERT_TRUE(poll_until(settled));
       resident_before = daemon().resident();
     }
@@ -84,10 +94,10 @@ TEST_F(Churn, B24_TenThousandCyclesAThirdOfThemKilled) {
     ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << describe_exit(status);
     ++killed;
   }
-  EXPECT_EQ(killed, 3'334);
+  EXPECT_EQ(killed, (kCycles + 2) / 3);
   EXPECT_TRUE(poll_until(settled)) << daemon().fd_count() << " descriptors, should be " << held;
   const std::uint64_t resident_after = daemon().resident();
-  EXPECT_LT(resident_after, resident_before + (2 << 20));
+  if (!kSanitized) EXPECT_LT(resident_after, resident_before + (2 << 20));
   pb::Who who;
   EXPECT_EQ(owner.call<pb::WhoReply>(FrameType::kWho, who).reply.holders_size(), 0);
   owner.disconnect();
@@ -110,7 +120,7 @@ TEST_F(Churn, AThousandExportsAndWithdrawals) {
     ASSERT_EQ(owner.withdraw_id(exported.reply.export_id()).status, HB_OK);
   }
   expect_baseline("after a thousand exports", 1);
-  EXPECT_LT(daemon().resident(), resident_before + (2 << 20));
+  if (!kSanitized) EXPECT_LT(daemon().resident(), resident_before + (2 << 20));
 }
 
 }  // namespace
