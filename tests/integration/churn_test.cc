@@ -97,7 +97,9 @@ TEST_F(Churn, B24_TenThousandCyclesAThirdOfThemKilled) {
   EXPECT_EQ(killed, (kCycles + 2) / 3);
   EXPECT_TRUE(poll_until(settled)) << daemon().fd_count() << " descriptors, should be " << held;
   const std::uint64_t resident_after = daemon().resident();
-  if (!kSanitized) EXPECT_LT(resident_after, resident_before + (2 << 20));
+  if (!kSanitized) {
+    EXPECT_LT(resident_after, resident_before + (2 << 20));
+  }
   pb::Who who;
   EXPECT_EQ(owner.call<pb::WhoReply>(FrameType::kWho, who).reply.holders_size(), 0);
   owner.disconnect();
@@ -120,7 +122,9 @@ TEST_F(Churn, AThousandExportsAndWithdrawals) {
     ASSERT_EQ(owner.withdraw_id(exported.reply.export_id()).status, HB_OK);
   }
   expect_baseline("after a thousand exports", 1);
-  if (!kSanitized) EXPECT_LT(daemon().resident(), resident_before + (2 << 20));
+  if (!kSanitized) {
+    EXPECT_LT(daemon().resident(), resident_before + (2 << 20));
+  }
 }
 
 }  // namespace
