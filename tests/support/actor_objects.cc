@@ -204,9 +204,13 @@ std::vector<hb_chunk> chunks_of(ActorState& state, const Message& m) {
   return out;
 }
 
-// export [export=] [name=] [meta=] [acl=] [max_access=] and mem= [offset=] [bytes=], or chunks as above
+// export [export=] [name=] [meta=] [acl=] [max_access=] and mem= [offset=] [bytes=], or chunks as above with
+//   [pci=] [uuid=] of the GPU they are on
 Message create_export(ActorState& state, const Message& m) {
   hb_export_options options = HB_EXPORT_OPTIONS_INIT;
+  hb_device_id device{};
+  text_of(m, "uuid").copy(device.uuid, sizeof device.uuid - 1);
+  text_of(m, "pci").copy(device.pci, sizeof device.pci - 1);
   const std::string name = text_of(m, "name");
   const std::string meta = text_of(m, "meta");
   const std::vector<hb_acl_entry> acl = acl_of(m);
@@ -225,6 +229,7 @@ Message create_export(ActorState& state, const Message& m) {
   } else {
     options.chunks = chunks.data();
     options.chunk_count = chunks.size();
+    if (has(m, "pci")) options.device = &device;
   }
   hb_error error = HB_ERROR_INIT;
   hb_export* made = nullptr;

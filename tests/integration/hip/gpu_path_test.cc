@@ -133,12 +133,59 @@ TEST_P(GpuPath, AnImportIsNotExportedAgain) {
   consumer.ok("import", {{"name", "kv"}, {"offset", kGpuChunk}, {"bytes", 4096}});
   const std::uint64_t first = consumer.ok("fake").number("calls");
   const std::uint64_t second = consumer.ok("fake").number("calls");  // with what the question itself costs
-  const Answer again =
-      consumer.call("export", {{"import", "i"}, {"mem", "i"}, {"bytes", 4096}, {"name", "mine"}});
+  const Answer again = consumer.call(
+      "export", {{"import", "i"}, {"mem", "i"}, {"offset", 8192}, {"bytes", 4096}, {"name", "mine"}});
   EXPECT_EQ(again.status, HB_NOT_SHAREABLE) << again;
   EXPECT_NE(again.message().find("key"), std::string::npos) << again;
   EXPECT_EQ(consumer.ok("fake").number("calls"), second + (second - first));  // no driver call
   consumer.leave();
+  producer.leave();
+}
+
+// Memory that the library did not make: descriptors, and the word of whoever exports them for where they are.
+TEST_P(GpuPath, DescriptorsBroughtAlong) {
+  Actor producer = gpu_actor();
+  Actor middle = gpu_actor();
+  Actor consumer = gpu_actor();
+  export_kv(producer, 3);
+  middle.ok("acquire", {{"name", "kv"}, {"access", HB_ACCESS_READ_WRITE}});
+  const Message device{{"handles", "h"}, {"uuid", kU2}, {"pci", kPci2}};
+  const auto export_as = [&](const char* name, std::uint64_t bytes) {
+    Message asked = device;
+    asked.insert({{"name", name}, {"export", name}, {"bytes", bytes}});
+    return middle.ok("export", asked);
+  };
+  export_as("whole", kGpuChunk);
+  consumer.ok("import", {{"import", "w"}, {"name", "whole"}});
+  consumer.ok("gpu_check", {{"import", "w"}, {"on", 2}, {"seed", 1}});
+  consumer.ok("close_import", {{"import", "w"}});
+
+  // Half of each: GPU memory cannot be mapped so that they lie side by side.
+  export_as("halves", kGpuChunk / 2);
+  const Answer refused = consumer.call("import", {{"name", "halves"}});
+  EXPECT_EQ(refused.status, HB_UNSUPPORTED) << refused;
+  EXPECT_EQ(refused.number("chunk"), 1u);
+  EXPECT_EQ(consumer.ok("fake").number("reservations"), 0u);
+  const Answer first = consumer.ok("import", {{"import", "f"}, {"name", "halves"}, {"bytes", 4096}});
+  EXPECT_EQ(first.text("uuid"), kU2);
+  consumer.ok("gpu_check", {{"import", "f"}, {"on", 2}, {"seed", 1}});
+  consumer.leave();
+  middle.leave();
+  producer.leave();
+}
+
+TEST_P(GpuPath, TheOwnersPointerAndAForkedChild) {
+  Actor producer = gpu_actor();
+  const Answer made = export_kv(producer, 3);
+  const Answer alias = producer.ok("import", {{"name", "kv"}, {"alias", 1}, {"offset", 4096}});
+  EXPECT_EQ(alias.number("ptr"), made.number("ptr") + 4096);
+  EXPECT_EQ(alias.text("uuid"), kU2);
+  EXPECT_EQ(alias.text("host_granted"), "0");
+  const std::string before = producer.ok("fake").text("state");
+  producer.ok("in_child", {{"do", "close_import"}});
+  producer.ok("in_child", {{"do", "free"}});
+  EXPECT_EQ(producer.ok("fake").text("state"), before);
+  producer.ok("gpu_check", {{"mem", "m"}, {"on", 2}, {"seed", 1}});
   producer.leave();
 }
 
