@@ -56,10 +56,11 @@ Message each(ActorState& state, const Message& m, bool check) {
 Message gpu_fill(ActorState& state, const Message& m) { return each(state, m, false); }
 Message gpu_check(ActorState& state, const Message& m) { return each(state, m, true); }
 
-// arm control=: no driver call goes with it
+// arm [control=]: how many mappings there are; no driver call goes with it
 Message arm(ActorState&, const Message& m) {
-  if (hip().fake_hip_control(text_of(m, "control").c_str()) == 0) return {{"status", HB_OK}};
-  return {{"status", 1}, {"message", "not a control: " + text_of(m, "control")}};
+  if (has(m, "control") && hip().fake_hip_control(text_of(m, "control").c_str()) != 0)
+    return {{"status", 1}, {"message", "not a control: " + text_of(m, "control")}};
+  return {{"status", HB_OK}, {"mappings", hip().fake_hip_count("mappings")}};
 }
 
 // fake [control=] [line=]: counters of this process and the bytes on a device of the machine. The calls are

@@ -65,6 +65,7 @@ TEST_P(GpuSweep, EveryCallOfAnExporterFailsOnce) {
                                                       {"peers", "1"},
                                                       {"host", HB_HOST_PREFER}});
           if (made.status != HB_OK) return made;
+          EXPECT_EQ(producer.ok("arm").number("mappings"), chunks);
           Answer exported = producer.call("export", {{"mem", "m"}, {"name", "kv"}});
           if (exported.status == HB_OK) {
             producer.ok("withdraw");
@@ -89,7 +90,10 @@ TEST_P(GpuSweep, EveryCallOfAnImporterFailsOnce) {
         [&] {
           Answer imported =
               consumer.call("import", {{"name", "kv"}, {"peers", "1"}, {"host", HB_HOST_PREFER}});
-          if (imported.status == HB_OK) consumer.ok("close_import");
+          if (imported.status == HB_OK) {
+            EXPECT_EQ(consumer.ok("arm").number("mappings"), chunks);  // whole
+            consumer.ok("close_import");
+          }
           return imported;
         },
         [&] { EXPECT_TRUE(poll_until([&] { return producer.ok("who").number("count") == 0; })); });
