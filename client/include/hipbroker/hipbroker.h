@@ -209,7 +209,8 @@ typedef struct hb_memory_options {
 
 /* Contiguous memory that can be exported. Host: zeroed; one descriptor per chunk stays open until it is
  * freed. HB_NO_FDS names RLIMIT_NOFILE, the need and the limit before anything is created. GPU: on the device
- * named, whichever is current; HIP 7.14 and newer keep one descriptor per chunk open, older ones none.
+ * named, whichever is current. HIP 7.14 keeps one descriptor per chunk open, and from it on one per chunk
+ * imported; HB_NO_FDS says so.
  * HB_UNSUPPORTED (no runtime, or it cannot share: the reason is named), HB_DEVICE (not visible, or a peer
  * that cannot reach it), HB_NO_MEMORY, HB_NO_FDS, HB_BUSY (a stream capture is running). */
 HB_API hb_status hb_memory_alloc(hb_client* client, const hb_memory_options* options, hb_memory** ret_memory,
