@@ -18,6 +18,7 @@
 #include "client.h"
 #include "error.h"
 #include "hipbroker/hipbroker.h"
+#include "providers/placement.h"
 
 struct hb_client {
   std::shared_ptr<hb::client::Client> client;
@@ -107,6 +108,12 @@ void copy_text(std::string_view text, char (&out)[kSize]) noexcept {
   if (n != 0) std::memcpy(out, text.data(), n);  // an empty view may have no data to point at
   std::memset(out + n, 0, kSize - n);
 }
+
+// GPUs in and out.
+[[nodiscard]] Result<DeviceSet> read_devices(const std::int32_t* ordinals, std::size_t count);
+[[nodiscard]] Result<HostAccess> read_host_access(std::uint32_t host_access);
+[[nodiscard]] Result<DeviceId> read_device_id(const hb_device_id* id);
+[[nodiscard]] hb_device_id device_id_of(const DeviceId& id) noexcept;
 
 [[nodiscard]] inline std::optional<std::uint32_t> owner_of(std::uint32_t owner_uid) {
   if (owner_uid == HB_OWN_UID) return std::nullopt;

@@ -37,6 +37,11 @@ Result<ExportRequest> read_export(const hb_export_options* options) {
   request.ptr = given->ptr;
   request.bytes = given->bytes;
   request.deadline_ns = given->deadline_ns;
+  auto device = read_device_id(given->device);
+  if (!device) return tl::unexpected(std::move(device.error()));
+  request.device = std::move(*device);
+  if (given->ptr != nullptr && !request.device.empty())
+    return fail(HB_INVALID, "device is for chunks; memory at ptr knows its own");
   return request;
 }
 

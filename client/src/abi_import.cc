@@ -47,6 +47,12 @@ Result<ImportRequest> read_import(const hb_import_options* options) {
   request.alias = given->alias != 0;
   request.wait = given->wait != 0;
   request.deadline_ns = given->deadline_ns;
+  auto peers = read_devices(given->peers, given->peer_count);
+  if (!peers) return tl::unexpected(std::move(peers.error()));
+  request.key.peers = std::move(*peers);
+  const auto host = read_host_access(given->host_access);
+  if (!host) return tl::unexpected(host.error());
+  request.key.host = *host;
   return request;
 }
 
@@ -65,6 +71,7 @@ hb_import_info info_of(const Grant& grant, std::uint64_t chunks) {
   info.kind = grant.handle_kind;
   info.metadata = grant.metadata.data();
   info.metadata_bytes = grant.metadata.size();
+  info.device = device_id_of(grant.device);
   return info;
 }
 
@@ -87,6 +94,7 @@ void hb_import_get_info(const hb_import* imported, hb_import_info* ret_info) {
   if (imported == nullptr || ret_info == nullptr) return;
   hb_import_info info = info_of(imported->grant, imported->grant.chunk_count);
   info.ptr = imported->ptr;
+  info.host_granted = imported->host_granted() ? 1 : 0;
   write_info(info, ret_info);
 }
 

@@ -21,6 +21,16 @@ hb_status hb_memory_alloc(hb_client* client, const hb_memory_options* options, h
     request.bytes = given->bytes;
     request.chunk_bytes = given->chunk_bytes;
     request.sealed = given->sealed != 0;
+    request.device = given->device;
+    auto device_id = read_device_id(given->device_id);
+    if (!device_id) return tl::unexpected(std::move(device_id.error()));
+    request.device_id = std::move(*device_id);
+    auto peers = read_devices(given->peers, given->peer_count);
+    if (!peers) return tl::unexpected(std::move(peers.error()));
+    request.peers = std::move(*peers);
+    const auto host = read_host_access(given->host_access);
+    if (!host) return tl::unexpected(host.error());
+    request.host = *host;
     auto handle = std::make_unique<hb_memory>();
     auto memory = Memory::create(given->provider, request, client->client->mark());
     if (!memory) return tl::unexpected(std::move(memory.error()));
@@ -38,5 +48,17 @@ uint64_t hb_memory_bytes(const hb_memory* memory) {
 }
 uint64_t hb_memory_chunks(const hb_memory* memory) {
   return memory == nullptr ? 0 : memory->memory->allocation().chunk_count();
+}
+void hb_memory_get_info(const hb_memory* memory, hb_memory_info* ret_info) {
+  if (memory == nullptr || ret_info == nullptr) return;
+  const Allocation& allocation = memory->memory->allocation();
+  hb_memory_info info = HB_MEMORY_INFO_INIT;
+  info.ptr = allocation.ptr();
+  info.bytes = allocation.bytes();
+  info.chunk_bytes = allocation.chunk_bytes();
+  info.chunks = allocation.chunk_count();
+  info.host_granted = allocation.host_granted() ? 1 : 0;
+  info.device = device_id_of(allocation.device());
+  write_info(info, ret_info);
 }
 void hb_memory_free(hb_memory* memory) { delete memory; }

@@ -113,6 +113,7 @@ class Acquiring {
     grant.access = body->access;
     grant.level = body->level;
     grant.handle_kind = body->handle_kind;
+    grant.device = {std::string(body->device.uuid), std::string(body->device.pci), body->device.partition};
     grant.metadata.assign(reinterpret_cast<const char*>(body->metadata.data()), body->metadata.size());
     const msg::Bytes broker = session_->hello().broker_id;
     std::memcpy(grant.broker.data(), broker.data(), grant.broker.size());

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "error.h"
+#include "providers/placement.h"
 #include "session.h"
 #include "wire/key.h"
 #include "wire/unique_fd.h"
@@ -55,6 +56,7 @@ struct Grant {
   std::uint32_t access = 0;
   std::uint32_t level = 0;
   std::uint32_t handle_kind = 0;
+  DeviceId device;  // empty: host memory
   std::string metadata;
   BrokerId broker{};
   Secret secret{};

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "fd_room.h"
 #include "interval_map.h"
 #include "wire/limits.h"
 
@@ -42,6 +43,7 @@ Result<void> plan_pointer(const ExportRequest& request, ExportPlan& plan) {
   }
   plan.bytes = request.bytes;
   plan.handle_kind = allocation.handle_kind();
+  plan.device = allocation.device();
   return {};
 }
 
@@ -75,14 +77,27 @@ Result<void> plan_descriptors(const ExportRequest& request, ExportPlan& plan) {
       return fail(std::move(error));
     }
     plan.bytes += chunk.bytes;
-    plan.chunks.push_back({BorrowedFd::of_caller(chunk.fd), chunk.offset, chunk.bytes});
+    plan.chunks.push_back({BorrowedFd::of_caller(chunk.fd), chunk.offset, chunk.bytes, 0, 0});
   }
   // The daemon finds out for itself what they are; this only says what they are meant to be.
+  plan.device = request.device;
   plan.handle_kind = ::fcntl(plan.chunks[0].fd.get(), F_GET_SEALS) >= 0 ? HB_KIND_MEMFD : HB_KIND_DMABUF;
   return {};
 }
 
+// Descriptors that are made for the sending: as many at once as this process has room for.
+void split_made(ExportPlan& plan) {
+  const std::size_t most = std::min<std::size_t>(fds_per_page(), limits::kFrameFds);
+  for (std::size_t i = 0; i < plan.chunks.size(); ++i) {
+    if (i % most == 0) plan.pages.emplace_back().first = i;
+    ExportPage& page = plan.pages.back();
+    page.handle_of.push_back(static_cast<std::uint32_t>(++page.count));
+  }
+  plan.handles = plan.chunks.size();
+}
+
 void split_pages(ExportPlan& plan) {
+  if (plan.chunks[0].fd.get() < 0) return split_made(plan);
   std::unordered_map<int, std::uint32_t> seen;  // of the page being filled
   for (std::size_t i = 0; i < plan.chunks.size(); ++i) {
     const int fd = plan.chunks[i].fd.get();

@@ -16,7 +16,7 @@ namespace hb::client {
 struct ExportPage {
   std::size_t first = 0;
   std::size_t count = 0;
-  std::vector<int> fds;                  // borrowed, distinct
+  std::vector<int> fds;                  // borrowed, distinct; none where they are made for each sending
   std::vector<std::uint32_t> handle_of;  // of each chunk, from 1, as on the wire
 };
 
@@ -24,8 +24,9 @@ struct ExportPlan {
   std::vector<ChunkRef> chunks;
   std::vector<ExportPage> pages;
   std::uint64_t bytes = 0;
-  std::uint64_t handles = 0;  // descriptors of all pages
-  std::uint32_t handle_kind = 0;
+  std::uint64_t handles = 0;      // descriptors of all pages
+  std::uint32_t handle_kind = 0;  // 0: the first descriptor that is made tells
+  DeviceId device;
   std::shared_ptr<Memory> memory;  // keeps the descriptors open meanwhile
 };
 

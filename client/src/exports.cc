@@ -34,6 +34,7 @@ std::vector<msg::Chunk> wire_chunks(const ExportPlan& plan, const ExportPage& pa
     chunks[i].handle = page.handle_of[i];
     chunks[i].offset = chunk.offset;
     chunks[i].size = chunk.bytes;
+    chunks[i].object_size = chunk.object_bytes;
   }
   return chunks;
 }
@@ -63,7 +64,28 @@ Result<void> check(const ExportRequest& request) {
   return {};
 }
 
+// What a page sends: borrowed, or made for it and closed after it.
+struct PageFds {
+  std::vector<UniqueFd> made;
+  std::vector<int> numbers;
+};
+
+Result<PageFds> open_page(const ExportPlan& plan, const ExportPage& page) {
+  PageFds out;
+  out.numbers = page.fds;
+  if (!out.numbers.empty()) return out;
+  for (std::size_t i = 0; i < page.count; ++i) {
+    auto made = plan.memory->allocation().export_chunk(plan.chunks[page.first + i].index);
+    if (!made) return tl::unexpected(std::move(made.error()));
+    out.numbers.push_back(made->get());
+    out.made.push_back(std::move(*made));
+  }
+  return out;
+}
+
 Result<Reply> send_first(Session& session, const ExportRequest& request, const ExportPlan& plan) {
+  const auto fds = open_page(plan, plan.pages[0]);
+  if (!fds) return tl::unexpected(fds.error());
   const std::vector<msg::Chunk> chunks = wire_chunks(plan, plan.pages[0]);
   std::vector<msg::AclEntry> acl(request.acl.size());
   for (std::size_t i = 0; i < acl.size(); ++i)
@@ -72,25 +94,28 @@ Result<Reply> send_first(Session& session, const ExportRequest& request, const E
   msg::Export message;
   message.name = request.name;
   message.metadata = request.metadata;
-  message.handle_kind = plan.handle_kind;
+  message.handle_kind = plan.handle_kind != 0 ? plan.handle_kind : plan.memory->allocation().handle_kind();
+  message.device = {plan.device.uuid, plan.device.pci, plan.device.partition};
   message.acl = acl;
   message.total_chunks = plan.chunks.size();
   message.total_size = plan.bytes;
   message.distinct_handles = plan.handles;
   message.max_access = request.max_access;
   message.chunks = chunks;
-  return session.call(FrameType::kExport, as_bytes(encoded(message)), plan.pages[0].fds, request.deadline_ns,
+  return session.call(FrameType::kExport, as_bytes(encoded(message)), fds->numbers, request.deadline_ns,
                       Late::kExport);
 }
 
 Result<Reply> send_more(Session& session, const ExportRequest& request, const ExportPlan& plan,
                         std::uint64_t id, const ExportPage& page) {
+  const auto fds = open_page(plan, page);
+  if (!fds) return tl::unexpected(fds.error());
   const std::vector<msg::Chunk> chunks = wire_chunks(plan, page);
   msg::ExportChunks message;
   message.export_id = id;
   message.first = page.first;
   message.chunks = chunks;
-  auto reply = session.call(FrameType::kExportChunks, as_bytes(encoded(message)), page.fds,
+  auto reply = session.call(FrameType::kExportChunks, as_bytes(encoded(message)), fds->numbers,
                             request.deadline_ns, Late::kExport);
   if (!reply) reply.error().not_sent = false;  // the pages before it are lost with their session
   return reply;

@@ -24,6 +24,7 @@ struct ExportRequest {
   const void* ptr = nullptr;
   std::uint64_t bytes = 0;           // with ptr
   std::span<const hb_chunk> chunks;  // without
+  DeviceId device;                   // with chunks: the GPU they are on
   std::uint64_t deadline_ns = 0;
 };
 

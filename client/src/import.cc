@@ -2,6 +2,8 @@
 // Copyright (c) 2026 the hipbroker authors
 #include "import.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -25,7 +27,7 @@ class Mapper {
         return fail(HB_PROTO, "chunk " + std::to_string(chunk.number) + " lies outside of the range granted");
       const std::uint64_t inside = low - chunk.start;
       if (imported_.range == nullptr) {
-        if (auto begun = begin(grant, chunk.object_offset + inside); !begun) return begun;
+        if (auto begun = begin(grant, page, chunk.object_offset + inside); !begun) return begun;
       }
       ImportedRange::Part part;
       part.object = {page.fds[chunk.handle], chunk.object_offset + inside, high - low};
@@ -38,8 +40,27 @@ class Mapper {
   }
 
  private:
-  Result<void> begin(const Grant& grant, std::uint64_t first_offset) {
-    Provider* const mapper = provider_of_kind(grant.handle_kind);
+  // Of whole objects, as GPU memory is mapped. Later pages have not come yet: theirs are taken to be as
+  // large as the largest of this page, and the last may be as long as any.
+  static std::uint64_t object_bytes(const Grant& grant, const GrantPage& page) {
+    std::uint64_t sum = 0;
+    std::uint64_t largest = 0;
+    bool alike = true;
+    for (const PageChunk& chunk : page.chunks) {
+      const off_t size = ::lseek(page.fds[chunk.handle].get(), 0, SEEK_END);
+      const std::uint64_t bytes =
+          size > 0 ? static_cast<std::uint64_t>(size) : chunk.object_offset + chunk.bytes;
+      alike = alike && (largest == 0 || bytes == largest);
+      largest = std::max(largest, bytes);
+      sum += bytes;
+    }
+    if (page.chunks.size() == grant.chunk_count) return sum;
+    if (alike) return largest * grant.chunk_count;
+    return page.chunks[0].object_offset + (grant.offset + grant.bytes - grant.chunk_base) + largest;
+  }
+
+  Result<void> begin(const Grant& grant, const GrantPage& page, std::uint64_t first_offset) {
+    Provider* const mapper = provider_of(grant.handle_kind, grant.device);
     if (mapper == nullptr)
       return fail(HB_UNSUPPORTED, "handle kind " + std::to_string(grant.handle_kind) +
                                       " cannot be mapped by this library; acquire the descriptors instead");
@@ -49,6 +70,13 @@ class Mapper {
     range.address = address_;
     range.writable = (imported_.key.access & HB_ACCESS_READ_WRITE) == HB_ACCESS_READ_WRITE;
     range.handle_kind = grant.handle_kind;
+    if (!grant.device.empty()) {
+      range.owner = grant.device;
+      range.peers = imported_.key.peers;
+      range.host = imported_.key.host;
+      range.chunks = grant.chunk_count;
+      range.object_bytes = object_bytes(grant, page);
+    }
     auto begun = mapper->begin_import(range);
     if (!begun) return tl::unexpected(std::move(begun.error()));
     imported_.range = std::move(*begun);
@@ -80,8 +108,10 @@ Result<std::unique_ptr<hb_import>> make_import(const std::shared_ptr<Client>& cl
   imported->lease = std::move(acquired->lease);
   imported->ptr = imported->range->ptr();
   Interval interval;
-  interval.start = reinterpret_cast<std::uintptr_t>(imported->ptr);
-  interval.bytes = imported->grant.bytes;
+  const ImportedRange::Span mapped = imported->range->mapped();
+  imported->map_start = mapped.start;
+  interval.start = reinterpret_cast<std::uintptr_t>(mapped.start);
+  interval.bytes = mapped.bytes;
   interval.origin = Origin::kImported;
   IntervalMap::get().add(std::move(interval));
   Stats::add(client->stats().imports);
@@ -149,6 +179,7 @@ Result<hb_import*> open_alias(const std::shared_ptr<Client>& client, const Impor
   grant.owner_uid = (*record)->owner_uid;
   grant.access = request.key.access;
   grant.handle_kind = memory->allocation().handle_kind();
+  grant.device = memory->allocation().device();
   grant.broker = (*record)->broker;
   grant.secret = (*record)->secret;
   imported->ptr = static_cast<char*>(const_cast<void*>((*record)->ptr)) + begin + offset;
@@ -196,7 +227,7 @@ void close_import(hb_import* imported) noexcept {
 
 hb_import::~hb_import() {
   // Before the addresses are free for others.
-  if (range == nullptr || ptr == nullptr) return;
-  hb::client::IntervalMap::get().remove(ptr);
+  if (range == nullptr || map_start == nullptr) return;
+  hb::client::IntervalMap::get().remove(map_start);
   client->stats().mapped_bytes.fetch_sub(grant.bytes, std::memory_order_relaxed);
 }

@@ -28,6 +28,8 @@ struct ImportKey {
   std::uint64_t bytes = HB_WHOLE;
   std::uint32_t access = 0;
   std::uint32_t demand_level = 0;
+  DeviceSet peers;
+  HostAccess host = HostAccess::kNone;
   bool operator==(const ImportKey&) const = default;
   [[nodiscard]] std::uint64_t hash() const;
 };
@@ -58,9 +60,15 @@ struct hb_import {
     return alias_of != nullptr ? alias_of->is_live() : lease.is_current();
   }
 
+  // Whether the CPU may use ptr.
+  [[nodiscard]] bool host_granted() const {
+    return range != nullptr ? range->host_granted() : alias_memory->allocation().host_granted();
+  }
+
   std::shared_ptr<hb::client::Client> client;
   hb::client::Grant grant;
   void* ptr = nullptr;
+  const void* map_start = nullptr;  // of all that is mapped, in the interval map
   hb::client::Lease lease;
   std::unique_ptr<hb::client::ImportedRange> range;
   std::shared_ptr<hb::client::ExportRecord> alias_of;

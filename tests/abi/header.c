@@ -11,13 +11,15 @@ int uses_every_initialiser(void) {
   hb_client_info client_info = HB_CLIENT_INFO_INIT;
   hb_key_info key = HB_KEY_INFO_INIT;
   hb_memory_options memory = HB_MEMORY_OPTIONS_INIT;
+  hb_memory_info memory_info = HB_MEMORY_INFO_INIT;
   hb_export_options exported = HB_EXPORT_OPTIONS_INIT;
   hb_export_info export_info = HB_EXPORT_INFO_INIT;
   hb_withdrawn withdrawn = HB_WITHDRAWN_INIT;
   hb_import_options imported = HB_IMPORT_OPTIONS_INIT;
   hb_import_info import_info = HB_IMPORT_INFO_INIT;
   hb_daemon_status status = HB_DAEMON_STATUS_INIT;
-  return error.size + client.size + client_info.size + key.size + memory.size + exported.size +
-             export_info.size + withdrawn.size + imported.size + import_info.size + status.size >
+  return error.size + client.size + client_info.size + key.size + memory.size + memory_info.size +
+             exported.size + export_info.size + withdrawn.size + imported.size + import_info.size +
+             status.size >
          0;
 }

@@ -15,7 +15,8 @@
 
 namespace hb::test {
 
-hb_import_options import_options(const Message& m, hb_key* key_storage, std::string* name_storage) {
+hb_import_options import_options(const Message& m, hb_key* key_storage, std::string* name_storage,
+                                 Peers* peers_storage) {
   hb_import_options options = HB_IMPORT_OPTIONS_INIT;
   if (has(m, "key")) {
     if (hb_key_from_text(text_of(m, "key").c_str(), key_storage, nullptr) != HB_OK)
@@ -35,6 +36,12 @@ hb_import_options import_options(const Message& m, hb_key* key_storage, std::str
   options.alias = static_cast<int>(number_of(m, "alias"));
   options.wait = static_cast<int>(number_of(m, "wait"));
   options.deadline_ns = deadline_of(m);
+  options.host_access = static_cast<std::uint32_t>(number_of(m, "host"));
+  if (peers_storage != nullptr) {
+    *peers_storage = peers_of(m);
+    options.peers = peers_storage->ordinals.data();
+    options.peer_count = peers_storage->count;
+  }
   return options;
 }
 
@@ -51,6 +58,8 @@ void describe_import(const hb_import_info& info, Message& out) {
   out.emplace("access", info.access);
   out.emplace("level", info.level);
   out.emplace("kind", info.kind);
+  out.emplace("host_granted", info.host_granted);
+  describe_device(info.device, out);
   if (info.metadata != nullptr)
     out.emplace("meta", std::string(static_cast<const char*>(info.metadata), info.metadata_bytes));
 }
@@ -58,10 +67,12 @@ void describe_import(const hb_import_info& info, Message& out) {
 namespace {
 
 // import [import=] key=|name= [owner=] [access=] [offset=] [bytes=] [address=] [demand=] [alias=] [wait=]
+//   [peers=] [host=]
 Message open_import(ActorState& state, const Message& m) {
   hb_key key{};
   std::string name;
-  const hb_import_options options = import_options(m, &key, &name);
+  Peers peers;
+  const hb_import_options options = import_options(m, &key, &name, &peers);
   hb_error error = HB_ERROR_INIT;
   hb_import* made = nullptr;
   const hb_status status = hb_import_open(state.client(m), &options, &made, &error);

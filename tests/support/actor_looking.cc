@@ -31,6 +31,8 @@ void describe(const hb_listed& one, const std::string& prefix, Message& out) {
   out.emplace(prefix + "level", one.level);
   out.emplace(prefix + "generation", one.generation);
   out.emplace(prefix + "metadata_bytes", one.metadata_bytes);
+  out.emplace(prefix + "uuid", one.device_uuid);
+  out.emplace(prefix + "pci", one.device_pci);
 }
 
 // list [prefix=]: count, names (joined by blanks), 0.name, 0.bytes, ... of the first 20

@@ -126,8 +126,10 @@ void add_client_verbs(VerbTable& table) {
   table["stats"] = stats;
 }
 
-int actor_main(const std::vector<std::string>&) {
-  VerbTable table;
+int actor_main(const std::vector<std::string>&) { return run_actor({}); }
+
+int run_actor(const VerbTable& more) {
+  VerbTable table = more;
   add_client_verbs(table);
   add_memory_verbs(table);
   add_export_verbs(table);

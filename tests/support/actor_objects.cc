@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <sstream>
 #include <stdexcept>
@@ -22,14 +23,35 @@ std::uint64_t fill_word(std::uint64_t seed, std::uint64_t offset) {
   return x ^ (x >> 32);
 }
 
+Peers peers_of(const Message& m) {
+  Peers out;
+  std::istringstream in(text_of(m, "peers"));
+  std::string word;
+  while (in >> word) out.ordinals.push_back(std::atoi(word.c_str()));
+  out.count = text_of(m, "peers") == "all" ? HB_ALL_VISIBLE : out.ordinals.size();
+  return out;
+}
+
+void describe_device(const hb_device_id& device, Message& out) {
+  out.emplace("uuid", device.uuid);
+  out.emplace("pci", device.pci);
+  out.emplace("partition", device.partition);
+}
+
 namespace {
 
-// alloc mem= bytes= [chunk=] [sealed=1]
+// alloc mem= bytes= [chunk=] [sealed=1] [provider=] [device=] [peers=] [host=]
 Message alloc(ActorState& state, const Message& m) {
   hb_memory_options options = HB_MEMORY_OPTIONS_INIT;
   options.bytes = number_of(m, "bytes");
   options.chunk_bytes = number_of(m, "chunk");
   options.sealed = static_cast<int>(number_of(m, "sealed"));
+  const Peers peers = peers_of(m);
+  options.provider = static_cast<std::uint32_t>(number_of(m, "provider", HB_PROVIDER_HOST));
+  options.device = static_cast<std::int32_t>(number_of(m, "device"));
+  options.peers = peers.ordinals.data();
+  options.peer_count = peers.count;
+  options.host_access = static_cast<std::uint32_t>(number_of(m, "host"));
   hb_error error = HB_ERROR_INIT;
   hb_memory* memory = nullptr;
   const hb_status status = hb_memory_alloc(state.client(m), &options, &memory, &error);
@@ -39,6 +61,11 @@ Message alloc(ActorState& state, const Message& m) {
   out.emplace("bytes", hb_memory_bytes(memory));
   out.emplace("chunks", hb_memory_chunks(memory));
   out.emplace("ptr", reinterpret_cast<std::uintptr_t>(hb_memory_ptr(memory)));
+  hb_memory_info info = HB_MEMORY_INFO_INIT;
+  hb_memory_get_info(memory, &info);
+  out.emplace("chunk", info.chunk_bytes);
+  out.emplace("host_granted", info.host_granted);
+  describe_device(info.device, out);
   return out;
 }
 
@@ -48,11 +75,8 @@ Message free_memory(ActorState& state, const Message& m) {
   return {{"status", HB_OK}};
 }
 
-// Where a verb reads or writes: mem= or import=, from offset= on.
-struct Bytes {
-  unsigned char* at;
-  std::uint64_t size;
-};
+}  // namespace
+
 Bytes bytes_of(ActorState& state, const Message& m) {
   const std::uint64_t offset = number_of(m, "offset");
   if (has(m, "import")) {
@@ -63,6 +87,8 @@ Bytes bytes_of(ActorState& state, const Message& m) {
   hb_memory* memory = named(state.memories, m, "mem", "m");
   return {static_cast<unsigned char*>(hb_memory_ptr(memory)) + offset, hb_memory_bytes(memory) - offset};
 }
+
+namespace {
 
 // fill|check mem=|import= seed= [at=]: every byte of it. `at`: where in the filled object the first byte
 // lies.
@@ -178,9 +204,13 @@ std::vector<hb_chunk> chunks_of(ActorState& state, const Message& m) {
   return out;
 }
 
-// export [export=] [name=] [meta=] [acl=] [max_access=] and mem= [offset=] [bytes=], or chunks as above
+// export [export=] [name=] [meta=] [acl=] [max_access=] and mem= [offset=] [bytes=], or chunks as above with
+//   [pci=] [uuid=] of the GPU they are on
 Message create_export(ActorState& state, const Message& m) {
   hb_export_options options = HB_EXPORT_OPTIONS_INIT;
+  hb_device_id device{};
+  text_of(m, "uuid").copy(device.uuid, sizeof device.uuid - 1);
+  text_of(m, "pci").copy(device.pci, sizeof device.pci - 1);
   const std::string name = text_of(m, "name");
   const std::string meta = text_of(m, "meta");
   const std::vector<hb_acl_entry> acl = acl_of(m);
@@ -199,6 +229,7 @@ Message create_export(ActorState& state, const Message& m) {
   } else {
     options.chunks = chunks.data();
     options.chunk_count = chunks.size();
+    if (has(m, "pci")) options.device = &device;
   }
   hb_error error = HB_ERROR_INIT;
   hb_export* made = nullptr;

@@ -47,12 +47,27 @@ void add_handle_verbs(VerbTable& table);
 void add_looking_verbs(VerbTable& table);
 void add_process_verbs(VerbTable& table);
 
+// Obeys until it is told to leave, or the test is gone. `more`: verbs besides those of every actor.
+int run_actor(const VerbTable& more);
 int actor_main(const std::vector<std::string>& args);
 
 // The answer for a status with its error.
 [[nodiscard]] Message outcome(hb_status status, const hb_error& error);
 // The deadline: `timeout_ms` from now; without it, none.
 [[nodiscard]] std::uint64_t deadline_of(const Message& m);
+// peers=all or "0 2"
+struct Peers {
+  std::vector<std::int32_t> ordinals;
+  std::size_t count = 0;
+};
+[[nodiscard]] Peers peers_of(const Message& m);
+void describe_device(const hb_device_id& device, Message& out);
+// Where a verb reads or writes: mem= or import=, from offset= on.
+struct Bytes {
+  unsigned char* at;
+  std::uint64_t size;
+};
+[[nodiscard]] Bytes bytes_of(ActorState& state, const Message& m);
 // Finds an object by its name in one of the state's tables; throws, naming it, when it is not there.
 template <class Map>
 typename Map::mapped_type& named(Map& table, const Message& m, const std::string& argument,
@@ -65,7 +80,7 @@ typename Map::mapped_type& named(Map& table, const Message& m, const std::string
 // The text form of a key.
 [[nodiscard]] std::string key_text(const hb_key& key);
 [[nodiscard]] hb_import_options import_options(const Message& m, hb_key* key_storage,
-                                               std::string* name_storage);
+                                               std::string* name_storage, Peers* peers_storage = nullptr);
 void describe_import(const hb_import_info& info, Message& out);
 // Eight bytes at `offset` of what seed `seed` fills memory with.
 [[nodiscard]] std::uint64_t fill_word(std::uint64_t seed, std::uint64_t offset);

@@ -163,7 +163,11 @@ HB_API hb_status hb_key_from_text(const char* text, hb_key* ret_key, hb_error* e
 
 typedef struct hb_memory hb_memory;
 
-enum { HB_PROVIDER_HOST = 1 };
+enum {
+  HB_PROVIDER_HOST = 1,
+  HB_PROVIDER_HIP = 2 /* AMD GPUs; the runtime is looked for at the first use of GPU memory, and tried out in
+                         a helper process where nothing is remembered of it (up to 20 s) */
+};
 enum { HB_ACCESS_READ = 1, HB_ACCESS_READ_WRITE = 3 };
 
 /* How firmly read-only holds, weakest first. */
@@ -178,24 +182,69 @@ enum {
 
 enum { HB_KIND_MEMFD = 1, HB_KIND_DMABUF = 2, HB_KIND_DRIVER = 3 };
 
+/* A GPU, or a part of one, by what is the same in every process of the node. */
+typedef struct hb_device_id {
+  char uuid[64];      /* "GPU-f00d000000000002"; "" for boards without */
+  char pci[32];       /* "0000:83:00.0", always function 0 */
+  uint32_t partition; /* 0 for a whole GPU */
+} hb_device_id;
+
+/* Ordinals are HIP's in this process: *_VISIBLE_DEVICES shifts them, and they never travel. */
+#define HB_DEVICE_CURRENT (-1)  /* as device: the calling thread's current one */
+#define HB_ALL_VISIBLE SIZE_MAX /* as peer_count: every visible GPU that can reach the memory */
+
+/* Shall the CPU reach GPU memory? It needs a large BAR and a runtime that lets it in. */
+enum {
+  HB_HOST_NONE = 0,
+  HB_HOST_PREFER = 1, /* host_granted tells whether it may */
+  HB_HOST_REQUIRE = 2 /* HB_UNSUPPORTED with the reason where it may not */
+};
+
 typedef struct hb_memory_options {
   size_t size;
-  uint32_t provider;    /* HB_PROVIDER_HOST */
-  uint64_t bytes;       /* rounded up to whole pages; at least 1 */
-  uint64_t chunk_bytes; /* one descriptor per chunk; 0 = one chunk; a multiple of the page size */
-  int sealed;           /* 1: read-only level `sealed` for every importer */
+  uint32_t provider;    /* HB_PROVIDER_HOST, HB_PROVIDER_HIP */
+  uint64_t bytes;       /* rounded up to whole pages, or to the GPU's granularity; at least 1 */
+  uint64_t chunk_bytes; /* one descriptor per chunk; 0 = one chunk; host: a multiple of the page size,
+                           GPU: rounded up to its granularity (2 MiB or more) */
+  int sealed;           /* host. 1: read-only level `sealed` for every importer */
+  /* HB_PROVIDER_HIP: */
+  const hb_device_id* device_id; /* the GPU, by identity; NULL: by `device` */
+  const int32_t* peers;          /* ordinals of other GPUs that are to reach the memory */
+  size_t peer_count;             /* or HB_ALL_VISIBLE */
+  int32_t device;                /* ordinal, or HB_DEVICE_CURRENT */
+  uint32_t host_access;          /* HB_HOST_NONE, _PREFER, _REQUIRE */
 } hb_memory_options;
 #define HB_MEMORY_OPTIONS_INIT \
-  { sizeof(hb_memory_options), HB_PROVIDER_HOST, 0, 0, 0 }
+  { sizeof(hb_memory_options), HB_PROVIDER_HOST, 0, 0, 0, NULL, NULL, 0, 0, HB_HOST_NONE }
 
-/* Contiguous, zeroed memory that can be exported. One descriptor per chunk stays open until it is freed.
- * HB_NO_FDS names RLIMIT_NOFILE, the need and the limit before anything is created. */
+/* Contiguous memory that can be exported. Host: zeroed; one descriptor per chunk stays open until it is
+ * freed. HB_NO_FDS names RLIMIT_NOFILE, the need and the limit before anything is created. GPU: on the device
+ * named, whichever is current. HIP 7.14 keeps one descriptor per chunk open, and from it on one per chunk
+ * imported; HB_NO_FDS says so.
+ * HB_UNSUPPORTED (no runtime, or it cannot share: the reason is named), HB_DEVICE (not visible, or a peer
+ * that cannot reach it), HB_NO_MEMORY, HB_NO_FDS, HB_BUSY (a stream capture is running). */
 HB_API hb_status hb_memory_alloc(hb_client* client, const hb_memory_options* options, hb_memory** ret_memory,
                                  hb_error* error);
 HB_API void* hb_memory_ptr(const hb_memory* memory);
 HB_API uint64_t hb_memory_bytes(const hb_memory* memory);
 HB_API uint64_t hb_memory_chunks(const hb_memory* memory);
-/* Withdraws nothing: exports of it live on and importers keep their bytes. Always succeeds locally. */
+
+typedef struct hb_memory_info {
+  size_t size;
+  void* ptr;
+  uint64_t bytes;
+  uint64_t chunk_bytes; /* of every chunk but perhaps the last */
+  uint64_t chunks;
+  int host_granted;    /* 1: the CPU may use `ptr` */
+  hb_device_id device; /* the GPU it is on; "" for host memory */
+} hb_memory_info;
+#define HB_MEMORY_INFO_INIT                                   \
+  {                                                           \
+    sizeof(hb_memory_info), NULL, 0, 0, 0, 0, { {0}, {0}, 0 } \
+  }
+HB_API void hb_memory_get_info(const hb_memory* memory, hb_memory_info* ret_info);
+/* Withdraws nothing: exports of it live on and importers keep their bytes. Always succeeds locally. GPU
+ * memory: the newest runtimes wait for the streams of every GPU that had access. */
 HB_API void hb_memory_free(hb_memory* memory);
 
 /* ---- export ----------------------------------------------------------------------------------- */
@@ -229,15 +278,18 @@ typedef struct hb_export_options {
   const hb_chunk* chunks; /* 2. descriptors brought along, in address order */
   size_t chunk_count;
   uint64_t deadline_ns;
+  const hb_device_id* device; /* with `chunks`: the GPU they are on; NULL = host memory. Memory of
+                                 hb_memory_alloc knows its own */
 } hb_export_options;
 #define HB_EXPORT_OPTIONS_INIT \
-  { sizeof(hb_export_options), NULL, NULL, 0, NULL, 0, 0, NULL, 0, NULL, 0, HB_NO_DEADLINE }
+  { sizeof(hb_export_options), NULL, NULL, 0, NULL, 0, 0, NULL, 0, NULL, 0, HB_NO_DEADLINE, NULL }
 
 /* Whole or not at all. Your own uid may import it, others only through `acl`. It lives until it is
  * withdrawn or this session ends. A range in the middle of chunks exports exactly its bytes, under the key
  * and under the name alike; but an importer's descriptor reaches the whole chunks it touches. HB_EXISTS,
  * HB_BAD_HANDLE, HB_READ_ONLY (a write grant over a read-only descriptor), HB_RANGE (larger than the object),
- * HB_QUOTA, HB_NO_FDS, HB_NOT_SHAREABLE (not memory of this library), HB_INVALID. */
+ * HB_QUOTA, HB_NO_FDS, HB_NOT_SHAREABLE (not memory of this library, or imported: pass its key on),
+ * HB_INVALID. */
 HB_API hb_status hb_export_create(hb_client* client, const hb_export_options* options, hb_export** ret_export,
                                   hb_error* error);
 
@@ -303,18 +355,25 @@ typedef struct hb_import_options {
   int alias; /* 1: in the exporting process, the owner's own pointer instead of a second mapping */
   int wait;  /* 1: wait for the name until the deadline */
   uint64_t deadline_ns;
+  /* GPU memory. The owner's GPU is found by its identity; where this process does not see it, its own GPUs
+     are tried, and HB_DEVICE names both sides when the runtime says no. */
+  const int32_t* peers; /* ordinals, in this process, of more GPUs that are to reach it */
+  size_t peer_count;    /* or HB_ALL_VISIBLE */
+  uint32_t host_access; /* HB_HOST_NONE, _PREFER, _REQUIRE */
 } hb_import_options;
 #define HB_IMPORT_OPTIONS_INIT                                                                             \
   {                                                                                                        \
     sizeof(hb_import_options), NULL, NULL, HB_OWN_UID, HB_ACCESS_READ, 0, HB_WHOLE, NULL, HB_LEVEL_ANY, 0, \
-        0, HB_NO_DEADLINE                                                                                  \
+        0, HB_NO_DEADLINE, NULL, 0, HB_HOST_NONE                                                           \
   }
 
 /* Acquires and maps. The same part of the same export imported again with the same access is the same
  * mapping, counted; no system call then, and never for what has ended. A wished address must be congruent to
- * the offset modulo the page size (HB_RANGE) and free (HB_ADDRESS).
+ * the offset modulo the page size, or the GPU's granularity (HB_RANGE), and free (HB_ADDRESS). GPU memory is
+ * mapped in whole chunks: what lies around the bytes asked for is reachable, too.
  * HB_NOT_FOUND, HB_GONE, HB_STALE, HB_REVOKED, HB_DENIED, HB_READ_ONLY, HB_LEVEL, HB_RANGE, HB_ADDRESS,
- * HB_NO_FDS, HB_QUOTA, HB_TIMEOUT, HB_NO_MEMORY. On failure nothing stays mapped, leased or open. */
+ * HB_NO_FDS, HB_QUOTA, HB_TIMEOUT, HB_NO_MEMORY, HB_DEVICE, HB_BAD_HANDLE, HB_UNSUPPORTED. On failure nothing
+ * stays mapped, leased or open. */
 HB_API hb_status hb_import_open(hb_client* client, const hb_import_options* options, hb_import** ret_import,
                                 hb_error* error);
 
@@ -334,9 +393,11 @@ typedef struct hb_import_info {
   uint32_t kind;        /* HB_KIND_* */
   const void* metadata; /* valid as long as the handle */
   size_t metadata_bytes;
+  hb_device_id device; /* the owner's GPU; "" for host memory */
+  int host_granted;    /* 1: the CPU may use `ptr` */
 } hb_import_info;
 #define HB_IMPORT_INFO_INIT \
-  { sizeof(hb_import_info), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0 }
+  { sizeof(hb_import_info), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, {{0}, {0}, 0}, 0 }
 HB_API void hb_import_get_info(const hb_import* imported, hb_import_info* ret_info);
 
 /* 1 while what was imported is current; 0 once it was withdrawn, revoked, replaced or the session ended. A
@@ -485,6 +546,35 @@ typedef struct hb_daemon_status {
   { sizeof(hb_daemon_status), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 HB_API hb_status hb_daemon_get_status(hb_client* client, uint64_t deadline_ns, hb_daemon_status* ret_status,
                                       hb_error* error);
+
+/* ---- GPU memory: does sharing work here? -------------------------------------------------------- */
+
+enum { HB_ANSWER_UNKNOWN = 0, HB_ANSWER_YES = 1, HB_ANSWER_NO = 2 };
+
+typedef struct hb_verdict {
+  int32_t answer;
+  char reason[300]; /* with NO, and why it is unknown: for a person to act on */
+} hb_verdict;
+
+typedef struct hb_hip_report {
+  size_t size;
+  char runtime[256];         /* "HIP 7.1.25424 (/opt/rocm/lib/libamdhip64.so.7)" */
+  char source[16];           /* "run", "remembered", "assumed", "known", "off" */
+  char note[256];            /* why nothing could be remembered, or why the helper could not be run */
+  int32_t ordinal;           /* in this process */
+  hb_device_id device;       /* the same everywhere */
+  hb_verdict can_export;     /* memory gives a descriptor */
+  hb_verdict can_import;     /* a descriptor gives a mapping that shows the exporter's bytes */
+  hb_verdict host_on_own;    /* the CPU can be let in to own memory */
+  hb_verdict host_on_import; /* and to imported memory */
+  hb_verdict query_safe;     /* frameworks may ask the runtime about imported pointers */
+  hb_verdict clean;          /* everything given back leaves nothing open */
+} hb_hip_report;
+
+/* What is known of this process's HIP runtime for memory on one GPU (ordinal or HB_DEVICE_CURRENT). Found out
+ * by trying, in a helper process, where nothing is remembered. Set ret_report->size before; no client is
+ * needed. HB_UNSUPPORTED (no runtime, or one too old), HB_DEVICE. */
+HB_API hb_status hb_hip_probe(int32_t device, hb_hip_report* ret_report, hb_error* error);
 
 /* ---- counters of this client ------------------------------------------------------------------ */
 

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -170,6 +171,11 @@ class Memory {
   void* data() const noexcept { return hb_memory_ptr(memory_.get()); }
   std::uint64_t size() const noexcept { return hb_memory_bytes(memory_.get()); }
   std::uint64_t chunks() const noexcept { return hb_memory_chunks(memory_.get()); }
+  hb_memory_info info() const noexcept {
+    hb_memory_info info = HB_MEMORY_INFO_INIT;
+    hb_memory_get_info(memory_.get(), &info);
+    return info;
+  }
   hb_memory* get() const noexcept { return memory_.get(); }
   explicit operator bool() const noexcept { return static_cast<bool>(memory_); }
 
@@ -258,11 +264,54 @@ class Handles {
   detail::Owner<hb_handles, hb_handles_release> handles_;
 };
 
+// A set of GPUs by their ordinals in this process.
+class Devices {
+ public:
+  Devices() = default;
+  Devices(std::initializer_list<std::int32_t> ordinals) : ordinals_(ordinals) {}
+  explicit Devices(std::vector<std::int32_t> ordinals) : ordinals_(std::move(ordinals)) {}
+  // Every visible one that can reach the memory.
+  static Devices all_visible() {
+    Devices devices;
+    devices.all_ = true;
+    return devices;
+  }
+  const std::int32_t* data() const noexcept { return ordinals_.data(); }
+  std::size_t count() const noexcept { return all_ ? HB_ALL_VISIBLE : ordinals_.size(); }
+
+ private:
+  std::vector<std::int32_t> ordinals_;
+  bool all_ = false;
+};
+
+enum class HostAccess : std::uint32_t {
+  kNone = HB_HOST_NONE,
+  kPrefer = HB_HOST_PREFER,
+  kRequire = HB_HOST_REQUIRE
+};
+
+struct GpuOptions {
+  std::uint64_t chunk_bytes = 0;  // 0 = one chunk
+  std::int32_t device = 0;        // ordinal in this process, or HB_DEVICE_CURRENT
+  std::optional<hb_device_id> device_id;
+  Devices peers;
+  HostAccess host_access = HostAccess::kNone;
+};
+
+// What is known of this process's HIP runtime for memory on one GPU.
+inline hb_hip_report hip_probe(std::int32_t device = 0) {
+  hb_hip_report report{};
+  report.size = sizeof report;
+  detail::call(hb_hip_probe, device, &report);
+  return report;
+}
+
 struct ExportOptions {
   std::string name;  // "" = anonymous
   std::string metadata;
   std::vector<hb_acl_entry> acl;
-  std::uint32_t max_access = 0;  // 0 = all that the descriptors allow
+  std::uint32_t max_access = 0;        // 0 = all that the descriptors allow
+  std::optional<hb_device_id> device;  // of descriptors: the GPU they are on
   Deadline deadline;
 };
 
@@ -275,6 +324,8 @@ struct ImportOptions {
   std::uint32_t demand_level = HB_LEVEL_ANY;
   bool alias = false;
   bool wait = false;  // for the name
+  Devices peers;      // of this process, besides the owner's GPU
+  HostAccess host_access = HostAccess::kNone;
   Deadline deadline;
 };
 
@@ -312,6 +363,21 @@ class Client {
     options.bytes = bytes;
     options.chunk_bytes = chunk_bytes;
     options.sealed = sealed ? 1 : 0;
+    hb_memory* memory = nullptr;
+    detail::call(hb_memory_alloc, client_.get(), &options, &memory);
+    return Memory(memory);
+  }
+
+  Memory allocate_gpu(std::uint64_t bytes, const GpuOptions& gpu = {}) const {
+    hb_memory_options options = HB_MEMORY_OPTIONS_INIT;
+    options.provider = HB_PROVIDER_HIP;
+    options.bytes = bytes;
+    options.chunk_bytes = gpu.chunk_bytes;
+    options.device = gpu.device;
+    options.device_id = gpu.device_id ? &*gpu.device_id : nullptr;
+    options.peers = gpu.peers.data();
+    options.peer_count = gpu.peers.count();
+    options.host_access = static_cast<std::uint32_t>(gpu.host_access);
     hb_memory* memory = nullptr;
     detail::call(hb_memory_alloc, client_.get(), &options, &memory);
     return Memory(memory);
@@ -384,6 +450,7 @@ class Client {
     given.acl = options.acl.data();
     given.acl_count = options.acl.size();
     given.max_access = options.max_access;
+    given.device = options.device ? &*options.device : nullptr;
     given.deadline_ns = options.deadline.ns();
     return given;
   }
@@ -399,6 +466,9 @@ class Client {
     given.demand_level = options.demand_level;
     given.alias = options.alias ? 1 : 0;
     given.wait = options.wait ? 1 : 0;
+    given.peers = options.peers.data();
+    given.peer_count = options.peers.count();
+    given.host_access = static_cast<std::uint32_t>(options.host_access);
     given.deadline_ns = options.deadline.ns();
     return given;
   }

@@ -82,7 +82,9 @@ class HostAllocation final : public Allocation {
   [[nodiscard]] std::uint64_t bytes() const override { return bytes_; }
   [[nodiscard]] std::uint64_t chunk_bytes() const override { return chunk_bytes_; }
   [[nodiscard]] std::size_t chunk_count() const override { return fds_.size(); }
-  [[nodiscard]] ChunkRef chunk(std::size_t index) const override { return {fds_[index], 0, bytes_of(index)}; }
+  [[nodiscard]] ChunkRef chunk(std::size_t index) const override {
+    return {fds_[index], 0, bytes_of(index), bytes_of(index), index};
+  }
   [[nodiscard]] std::uint32_t handle_kind() const override { return HB_KIND_MEMFD; }
   void forget_descriptors() noexcept override {
     for (UniqueFd& fd : fds_) static_cast<void>(fd.release());
@@ -143,6 +145,7 @@ class HostRange final : public ImportedRange {
   }
 
   [[nodiscard]] void* ptr() const override { return base_ == nullptr ? nullptr : base_ + lead_; }
+  [[nodiscard]] Span mapped() const override { return {base_, span_}; }
 
   Result<void> map(const Part& part) override {
     if (auto sound = check(part); !sound) return sound;
@@ -251,6 +254,8 @@ class HostRange final : public ImportedRange {
 }  // namespace
 
 Result<std::unique_ptr<Allocation>> HostProvider::allocate(const AllocateRequest& request) {
+  if (!request.device_id.empty() || request.peers != DeviceSet())
+    return fail(HB_INVALID, "device and peers are for HB_PROVIDER_HIP; host memory is on no GPU");
   if (request.bytes == 0) return fail(HB_INVALID, "bytes is 0; at least 1 byte is allocated");
   if (request.bytes > limits::kExportBytes)
     return fail(limit_error(HB_RANGE, "bytes", request.bytes, limits::kExportBytes,

@@ -10,15 +10,19 @@
 #include <memory>
 
 #include "error.h"
+#include "providers/placement.h"
 #include "wire/unique_fd.h"
 
 namespace hb::client {
 
-// A chunk as it is exported. The descriptor is borrowed from its allocation or from the caller.
+// A chunk as it is exported. The descriptor is borrowed from its allocation or from the caller; with none,
+// Allocation::export_chunk() makes one.
 struct ChunkRef {
   BorrowedFd fd;
   std::uint64_t offset = 0;  // inside the object
   std::uint64_t bytes = 0;
+  std::uint64_t object_bytes = 0;  // of the whole object; 0 = whatever the kernel says
+  std::size_t index = 0;           // in its allocation
 };
 
 // Contiguous memory of this process that can be exported. Destruction unmaps and closes everything.
@@ -30,7 +34,13 @@ class Allocation {
   [[nodiscard]] virtual std::uint64_t chunk_bytes() const = 0;  // of every chunk but perhaps the last
   [[nodiscard]] virtual std::size_t chunk_count() const = 0;
   [[nodiscard]] virtual ChunkRef chunk(std::size_t index) const = 0;
-  [[nodiscard]] virtual std::uint32_t handle_kind() const = 0;  // HB_KIND_*
+  // A new descriptor, of a chunk that keeps none open.
+  [[nodiscard]] virtual Result<UniqueFd> export_chunk(std::size_t index) const;
+  // HB_KIND_*; 0 while no descriptor has been made that tells.
+  [[nodiscard]] virtual std::uint32_t handle_kind() const = 0;
+  // The GPU it is on; empty for host memory.
+  [[nodiscard]] virtual const DeviceId& device() const;
+  [[nodiscard]] virtual bool host_granted() const { return true; }  // the CPU may use ptr()
   // In a forked child: the numbers may be the child's own by now, so they are forgotten, not closed.
   virtual void forget_descriptors() noexcept = 0;
 };
@@ -39,6 +49,13 @@ struct AllocateRequest {
   std::uint64_t bytes = 0;
   std::uint64_t chunk_bytes = 0;  // 0 = one chunk
   bool sealed = false;
+  // On GPUs:
+  int device = 0;           // ordinal in this process; kCurrentDevice = the calling thread's
+  DeviceId device_id = {};  // counts instead unless it is empty
+  DeviceSet peers = {};
+  HostAccess host = HostAccess::kNone;
+
+  static constexpr int kCurrentDevice = -1;
 };
 
 // An import taking shape: one contiguous range of addresses, filled chunk by chunk. Destruction unmaps all
@@ -54,7 +71,14 @@ class ImportedRange {
     std::uint64_t object_bytes = 0;  // what the chunk's object must at least hold
   };
   [[nodiscard]] virtual Result<void> map(const Part& part) = 0;
-  [[nodiscard]] virtual void* ptr() const = 0;  // of the first byte asked for; valid once all is mapped
+  // Valid once all is mapped:
+  [[nodiscard]] virtual void* ptr() const = 0;  // of the first byte asked for
+  struct Span {
+    const void* start = nullptr;
+    std::uint64_t bytes = 0;
+  };
+  [[nodiscard]] virtual Span mapped() const = 0;  // all of it, with what lies around the bytes asked for
+  [[nodiscard]] virtual bool host_granted() const { return true; }
 };
 
 struct RangeRequest {
@@ -63,6 +87,12 @@ struct RangeRequest {
   void* address = nullptr;         // wished, of the first byte
   bool writable = false;
   std::uint32_t handle_kind = 0;
+  // On GPUs:
+  DeviceId owner = {};
+  DeviceSet peers = {};
+  HostAccess host = HostAccess::kNone;
+  std::uint64_t chunks = 0;        // that will come
+  std::uint64_t object_bytes = 0;  // of all their objects, whole; at least what they need
 };
 
 class Provider {
@@ -74,7 +104,8 @@ class Provider {
 
 // By HB_PROVIDER_*; nullptr for a number this build does not know.
 [[nodiscard]] Provider* provider(std::uint32_t number);
-// Whoever maps chunks of this handle kind; nullptr when none does.
-[[nodiscard]] Provider* provider_of_kind(std::uint32_t handle_kind);
+// Whoever maps chunks of this handle kind; nullptr when none does. Memory on a GPU is mapped by the GPU's
+// runtime, whatever the kind of its descriptors.
+[[nodiscard]] Provider* provider_of(std::uint32_t handle_kind, const DeviceId& device);
 
 }  // namespace hb::client

@@ -28,6 +28,7 @@ class CountedRange final : public client::ImportedRange {
   ~CountedRange() override { ++unmapped_; }
   Result<void> map(const Part&) override { return {}; }
   void* ptr() const override { return nullptr; }
+  Span mapped() const override { return {}; }
 
  private:
   std::atomic<int>& unmapped_;

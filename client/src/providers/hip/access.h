@@ -12,6 +12,7 @@
 #include "providers/hip/device.h"
 #include "providers/hip/quirks.h"
 #include "providers/hip/runtime.h"
+#include "providers/placement.h"
 
 namespace hb::client::hip {
 
@@ -25,11 +26,7 @@ struct Context {
 };
 using ContextPtr = std::shared_ptr<const Context>;
 
-enum class HostAccess : std::uint8_t {
-  kNone,
-  kPrefer,   // devices only, where the CPU cannot be let in
-  kRequire,  // all of it or nothing
-};
+using client::HostAccess;
 
 struct Access {
   static constexpr int kHidden = -1;

@@ -74,13 +74,6 @@ std::string environment_text() {
 
 }  // namespace
 
-std::string DeviceId::text() const {
-  std::string out = uuid.empty() ? "the GPU" : uuid;
-  out += " at " + (pci.empty() ? std::string("an unknown address") : pci);
-  if (partition != 0) out += "/" + std::to_string(partition);
-  return out;
-}
-
 Result<DeviceTable> DeviceTable::read(const Runtime& runtime, const std::string& root) {
   const HipTable& hip = runtime.hip();
   const DriverScope scope(hip, DriverScope::kAnyDevice);

@@ -12,19 +12,11 @@
 #include "error.h"
 #include "providers/hip/runtime.h"
 #include "providers/hip/topology.h"
+#include "providers/placement.h"
 
 namespace hb::client::hip {
 
-// The same GPU, or part of a GPU, in every process of the node. As on the wire.
-struct DeviceId {
-  std::string uuid;  // "GPU-" and 16 characters; empty for boards without
-  std::string pci;   // "0000:03:00.0", always function 0
-  std::uint32_t partition = 0;
-
-  bool operator==(const DeviceId&) const = default;
-  // "GPU-f00d000000000002 at 0000:83:00.0", with "/3" for partition 3
-  [[nodiscard]] std::string text() const;
-};
+using client::DeviceId;
 
 struct Device {
   DeviceId id;

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <utility>
 
+#include "fd_room.h"
 #include "hipbroker/hipbroker.h"
 #include "providers/hip/driver.h"
 
@@ -54,7 +55,8 @@ OwnedHandle::~OwnedHandle() { release(); }
 Result<UniqueFd> OwnedHandle::export_descriptor(const std::string& doing) {
   const auto no_duplicate = [&doing] {
     const SysError cause = SysError::last("fcntl(F_DUPFD_CLOEXEC)");
-    return fail(system_error(cause, doing, cause.code == EMFILE ? HB_NO_FDS : HB_SYSTEM));
+    if (cause.code != EMFILE) return fail(system_error(cause, doing));
+    return fail(no_fds(fd_room(), 1, doing));
   };
   if (!shared_duplicate_) {
     int number = -1;

@@ -58,7 +58,7 @@ class Import {
   [[nodiscard]] Result<void> add(std::span<ImportChunk> chunks);
 
   [[nodiscard]] void* ptr() const { return range_->base() + offset_; }  // of the first byte asked for
-  [[nodiscard]] MappedRange& range() { return *range_; }
+  [[nodiscard]] MappedRange& range() const { return *range_; }
 
  private:
   Import(ContextPtr context, DeviceId owner, std::unique_ptr<MappedRange> range, std::uint64_t offset)

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include "providers/hip/provider.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "fd_room.h"
+#include "hipbroker/hipbroker.h"
+#include "providers/hip/driver.h"
+#include "providers/hip/vmm.h"
+
+namespace hb::client::hip {
+namespace {
+
+struct Here {
+  std::shared_ptr<const Runtime> runtime;
+  DeviceTable devices;
+};
+
+// What a process sees of its GPUs does not change: the runtime read the variables when it started.
+Result<Here> here() {
+  struct Memory {
+    std::mutex mutex;
+    Here here;
+  };
+  static auto* memory = new Memory;
+  auto runtime = Runtime::get();
+  if (!runtime) return tl::unexpected(std::move(runtime.error()));
+  const std::lock_guard guard(memory->mutex);
+  if (memory->here.runtime == *runtime) return memory->here;
+  auto devices = DeviceTable::read(**runtime, sysfs_root());
+  if (!devices) return tl::unexpected(std::move(devices.error()));
+  memory->here = {*runtime, std::move(*devices)};
+  return memory->here;
+}
+
+Known known_of(const Here& here, const Device& device) {
+  Known out;
+  out.device = device;
+  out.report = probe(*here.runtime, device, sysfs_root());
+  Quirks quirks(here.runtime->version());
+  out.report.findings.apply(quirks);
+  out.context = std::make_shared<const Context>(Context{here.runtime, quirks, here.devices});
+  return out;
+}
+
+Result<int> current_device(const Runtime& runtime) {
+  const DriverScope scope(runtime.hip(), DriverScope::kAnyDevice, Lock::kNo);
+  int ordinal = 0;
+  const HipError code = runtime.hip().hipGetDevice(&ordinal);
+  if (code != kSuccess)
+    return fail(driver_error(runtime.hip(), "hipGetDevice", code, "the current device", HB_DEVICE));
+  return ordinal;
+}
+
+Result<const Device*> device_at(const Here& here, int ordinal) {
+  if (ordinal == AllocateRequest::kCurrentDevice) {
+    const auto current = current_device(*here.runtime);
+    if (!current) return tl::unexpected(current.error());
+    ordinal = *current;
+  }
+  if (const Device* device = here.devices.at(ordinal); device != nullptr) return device;
+  Error error =
+      limit_error(HB_DEVICE, "device", static_cast<std::uint64_t>(ordinal), here.devices.devices().size(),
+                  "device " + std::to_string(ordinal) + " is asked for; this process sees " +
+                      std::to_string(here.devices.devices().size()) + ", counted from 0");
+  return fail(std::move(error));
+}
+
+// The ordinals that access_for() wants, where an empty list means all.
+Result<std::vector<int>> ordinals_of(const Here& here, const DeviceSet& set, const Device* owner) {
+  if (set.all) return std::vector<int>();
+  for (const int ordinal : set.ordinals)
+    if (auto known = ordinal < 0 ? Result<const Device*>(fail(
+                                       HB_DEVICE, "peer " + std::to_string(ordinal) + " is not an ordinal"))
+                                 : device_at(here, ordinal);
+        !known)
+      return tl::unexpected(std::move(known.error()));
+  if (!set.ordinals.empty() || owner == nullptr) return set.ordinals;
+  return std::vector<int>{owner->ordinal};
+}
+
+// exp_name in fdinfo is what only a dma-buf has.
+std::uint32_t kind_of(const UniqueFd& fd) {
+  if (::fcntl(fd.get(), F_GET_SEALS) >= 0) return HB_KIND_MEMFD;
+  char text[1024] = {};
+  const std::string path = "/proc/self/fdinfo/" + std::to_string(fd.get());
+  const UniqueFd info(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!info || ::read(info.get(), text, sizeof text - 1) <= 0) return HB_KIND_DRIVER;
+  return std::strstr(text, "exp_name:") != nullptr ? HB_KIND_DMABUF : HB_KIND_DRIVER;
+}
+
+class HipAllocation final : public Allocation {
+ public:
+  HipAllocation(Known known, std::unique_ptr<MappedRange> range)
+      : known_(std::move(known)), range_(std::move(range)) {}
+
+  [[nodiscard]] void* ptr() const override { return range_->base(); }
+  [[nodiscard]] std::uint64_t bytes() const override { return range_->mapped_bytes(); }
+  [[nodiscard]] std::uint64_t chunk_bytes() const override { return range_->chunk_bytes(0); }
+  [[nodiscard]] std::size_t chunk_count() const override { return range_->size(); }
+  [[nodiscard]] ChunkRef chunk(std::size_t index) const override {
+    return {{}, 0, range_->chunk_bytes(index), range_->chunk_bytes(index), index};
+  }
+  [[nodiscard]] Result<UniqueFd> export_chunk(std::size_t index) const override {
+    auto made = hip::export_chunk(*known_.context, *range_, index);
+    if (made && kind_.load(std::memory_order_relaxed) == 0)
+      kind_.store(kind_of(*made), std::memory_order_relaxed);
+    return made;
+  }
+  [[nodiscard]] std::uint32_t handle_kind() const override { return kind_.load(std::memory_order_relaxed); }
+  [[nodiscard]] const DeviceId& device() const override { return known_.device.id; }
+  [[nodiscard]] bool host_granted() const override { return range_->host_granted(); }
+  // The range knows whose process it is.
+  void forget_descriptors() noexcept override {}
+
+ private:
+  Known known_;
+  std::unique_ptr<MappedRange> range_;
+  mutable std::atomic<std::uint32_t> kind_{0};
+};
+
+class HipRange final : public ImportedRange {
+ public:
+  HipRange(Import import, const RangeRequest& request)
+      : import_(std::move(import)), kind_(request.handle_kind) {}
+
+  Result<void> map(const Part& part) override {
+    auto bytes = object_bytes(part);
+    if (!bytes) return tl::unexpected(std::move(bytes.error()));
+    // Allocations are mapped whole, so only the first may begin and only the last may end inside of one.
+    if (part.at != 0 && (part.object.offset != 0 || !ended_at_its_end_))
+      return fail(
+          chunk_error(HB_UNSUPPORTED, part,
+                      "does not follow the chunk before it: GPU memory is mapped in whole allocations, and a "
+                      "part of one lies between them; acquire the descriptors instead"));
+    ended_at_its_end_ = part.object.offset + part.object.bytes == *bytes;
+    ImportChunk chunk;
+    chunk.descriptor = UniqueFd(::fcntl(part.object.fd.get(), F_DUPFD_CLOEXEC, 3));
+    if (!chunk.descriptor) {
+      Error error = no_fds(fd_room(), 1, "chunk " + std::to_string(part.chunk));
+      error.chunk = static_cast<std::int64_t>(part.chunk);
+      return fail(std::move(error));
+    }
+    chunk.bytes = *bytes;
+    chunk.handle_kind = kind_;
+    chunk.number = static_cast<std::int64_t>(part.chunk);
+    return import_.add({&chunk, 1});
+  }
+  [[nodiscard]] void* ptr() const override { return import_.ptr(); }
+  [[nodiscard]] Span mapped() const override {
+    return {import_.range().base(), import_.range().mapped_bytes()};
+  }
+  [[nodiscard]] bool host_granted() const override { return import_.range().host_granted(); }
+
+ private:
+  static Error chunk_error(hb_status status, const Part& part, const std::string& reason) {
+    Error error;
+    error.status = status;
+    error.chunk = static_cast<std::int64_t>(part.chunk);
+    error.message = "chunk " + std::to_string(part.chunk) + " " + reason;
+    return error;
+  }
+
+  // The kernel's word where it has one: what the daemon passes on was declared by the exporter.
+  Result<std::uint64_t> object_bytes(const Part& part) const {
+    const off_t size = ::lseek(part.object.fd.get(), 0, SEEK_END);
+    if (size < 0 && kind_ == HB_KIND_DRIVER) return part.object_bytes;
+    if (size < 0) {
+      Error error = system_error(SysError::last("lseek"),
+                                 "chunk " + std::to_string(part.chunk) + ": its size", HB_BAD_HANDLE);
+      error.chunk = static_cast<std::int64_t>(part.chunk);
+      return fail(std::move(error));
+    }
+    const auto bytes = static_cast<std::uint64_t>(size);
+    if (bytes >= part.object_bytes) return bytes;
+    Error error = chunk_error(HB_RANGE, part,
+                              "needs an object of " + std::to_string(part.object_bytes) +
+                                  " bytes and got one of " + std::to_string(bytes));
+    error.what = "bytes";
+    error.used = part.object_bytes;
+    error.limit = bytes;
+    return fail(std::move(error));
+  }
+
+  Import import_;
+  std::uint32_t kind_;
+  bool ended_at_its_end_ = true;
+};
+
+}  // namespace
+
+Result<Known> known_of(int ordinal) {
+  const auto now = here();
+  if (!now) return tl::unexpected(now.error());
+  const auto device = device_at(*now, ordinal);
+  if (!device) return tl::unexpected(device.error());
+  return known_of(*now, **device);
+}
+
+Result<std::unique_ptr<Allocation>> HipProvider::allocate(const AllocateRequest& request) {
+  if (request.sealed)
+    return fail(HB_INVALID, "sealed is for host memory; nothing enforces read-only on GPU memory");
+  const auto now = here();
+  if (!now) return tl::unexpected(now.error());
+  const Device* device = nullptr;
+  if (!request.device_id.empty()) {
+    device = now->devices.find(request.device_id);
+    if (device == nullptr) return fail(now->devices.not_visible(request.device_id, "allocating"));
+  } else {
+    const auto found = device_at(*now, request.device);
+    if (!found) return tl::unexpected(found.error());
+    device = *found;
+  }
+  Known known = known_of(*now, *device);
+  if (auto able = demand(*now->runtime, known.report, Ability::kExport); !able)
+    return tl::unexpected(std::move(able.error()));
+  if (request.host == HostAccess::kRequire)
+    if (auto able = demand(*now->runtime, known.report, Ability::kHostOnOwn); !able)
+      return tl::unexpected(std::move(able.error()));
+  const auto peers = ordinals_of(*now, request.peers, device);
+  if (!peers) return tl::unexpected(peers.error());
+  auto access = access_for(*known.context, device->ordinal, *peers, request.host);
+  if (!access) return tl::unexpected(std::move(access.error()));
+  auto range = hip::allocate(known.context, {request.bytes, request.chunk_bytes, std::move(*access)});
+  if (!range) return tl::unexpected(std::move(range.error()));
+  return std::make_unique<HipAllocation>(std::move(known), std::move(*range));
+}
+
+Result<std::unique_ptr<ImportedRange>> HipProvider::begin_import(const RangeRequest& request) {
+  const auto now = here();
+  if (!now) return tl::unexpected(now.error());
+  const Device* owner = now->devices.find(request.owner);
+  const auto peers = ordinals_of(*now, request.peers, owner);
+  if (!peers) return tl::unexpected(peers.error());
+  // A hidden owner: the runtime is tried out on one of our own.
+  const Device* user = owner;
+  if (user == nullptr) user = peers->empty() ? &now->devices.devices()[0] : now->devices.at((*peers)[0]);
+  const Known known = known_of(*now, *user);
+  auto access = access_for_import(*known.context, request.owner, *peers, request.host);
+  if (!access) return tl::unexpected(std::move(access.error()));
+  if (auto able = demand(*now->runtime, known.report, Ability::kImport); !able)
+    return tl::unexpected(std::move(able.error()));
+  if (request.host == HostAccess::kRequire)
+    if (auto able = demand(*now->runtime, known.report, Ability::kHostOnImport); !able)
+      return tl::unexpected(std::move(able.error()));
+  access->writable = request.writable;
+  ImportSpec spec;
+  spec.access = std::move(*access);
+  spec.owner = request.owner;
+  spec.bytes = request.object_bytes;
+  spec.chunks = request.chunks;
+  spec.offset = request.first_offset;
+  spec.address = request.address;
+  auto import = Import::begin(known.context, spec);
+  if (!import) return tl::unexpected(std::move(import.error()));
+  return std::make_unique<HipRange>(std::move(*import), request);
+}
+
+}  // namespace hb::client::hip

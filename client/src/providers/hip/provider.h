@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// GPU memory through HIP. The runtime is looked for, and tried out, when the first memory is asked for.
+#pragma once
+
+#include <string>
+
+#include "providers/hip/access.h"
+#include "providers/hip/probe.h"
+#include "providers/provider.h"
+
+namespace hb::client::hip {
+
+class HipProvider final : public Provider {
+ public:
+  [[nodiscard]] Result<std::unique_ptr<Allocation>> allocate(const AllocateRequest& request) override;
+  [[nodiscard]] Result<std::unique_ptr<ImportedRange>> begin_import(const RangeRequest& request) override;
+};
+
+// What is known of this process's runtime and of sharing memory of one of its GPUs.
+struct Known {
+  ContextPtr context;
+  Device device;
+  ProbeReport report;
+};
+// By ordinal; AllocateRequest::kCurrentDevice is the calling thread's. Runs the probe where nothing is known.
+[[nodiscard]] Result<Known> known_of(int ordinal);
+
+}  // namespace hb::client::hip

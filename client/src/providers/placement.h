@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// Where memory is and who is to reach it, in words that every provider and the wire understand.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hb::client {
+
+// The same GPU, or part of a GPU, in every process of the node. As on the wire.
+struct DeviceId {
+  std::string uuid;  // "GPU-" and 16 characters; empty for boards without
+  std::string pci;   // "0000:03:00.0", always function 0
+  std::uint32_t partition = 0;
+
+  bool operator==(const DeviceId&) const = default;
+  [[nodiscard]] bool empty() const { return uuid.empty() && pci.empty(); }
+  // "GPU-f00d000000000002 at 0000:83:00.0", with "/3" for partition 3
+  [[nodiscard]] std::string text() const;
+};
+
+enum class HostAccess : std::uint8_t {
+  kNone,
+  kPrefer,   // devices only, where the CPU cannot be let in
+  kRequire,  // all of it or nothing
+};
+
+// GPUs by their ordinals in this process, besides the one the memory is on.
+struct DeviceSet {
+  bool all = false;  // every visible one that can reach the memory
+  std::vector<int> ordinals;
+
+  bool operator==(const DeviceSet&) const = default;
+};
+
+}  // namespace hb::client
