@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <sstream>
@@ -20,7 +21,11 @@
 
 namespace hb::test {
 
-std::string daemon_program() { return HB_TEST_DAEMON; }
+std::string daemon_program() {
+  // Where the tests were carried to another machine.
+  const char* elsewhere = std::getenv("HB_TEST_DAEMON");
+  return elsewhere != nullptr ? elsewhere : HB_TEST_DAEMON;
+}
 
 DaemonProcess::DaemonProcess(DaemonOptions options) : options_(std::move(options)) {
   run_dir_ = dir_ / "run";
