@@ -22,12 +22,19 @@ Json to_json(const hb_process& process) {
           {"connected_ns", process.connected_ns}};
 }
 
+namespace {
+
+Json device_json(const char* uuid, const char* pci, std::uint32_t partition) {
+  if (string_or_null(uuid).is_null() && string_or_null(pci).is_null()) return nullptr;
+  return {{"uuid", string_or_null(uuid)}, {"pci", string_or_null(pci)}, {"partition", partition}};
+}
+
+}  // namespace
+
 Json to_json(const hb_listed& listed) {
-  Json device = nullptr;
-  if (listed.device_uuid != nullptr && *listed.device_uuid != '\0')
-    device = {{"uuid", listed.device_uuid},
-              {"pci", string_or_null(listed.device_pci)},
-              {"partition", listed.device_partition}};
+  Json peers = Json::array();
+  for (std::size_t i = 0; i < listed.peer_count; ++i)
+    peers.push_back(device_json(listed.peers[i].uuid, listed.peers[i].pci, listed.peers[i].partition));
   return {{"export_id", listed.export_id},
           {"name", string_or_null(listed.name)},
           {"scope", listed.scope == nullptr ? "" : listed.scope},
@@ -42,7 +49,8 @@ Json to_json(const hb_listed& listed) {
           {"chunks", listed.chunks},
           {"allocations", listed.allocations},
           {"kind", kind_word(listed.kind)},
-          {"device", device},
+          {"device", device_json(listed.device_uuid, listed.device_pci, listed.device_partition)},
+          {"peers", std::move(peers)},
           {"leases", listed.leases},
           {"age_ns", listed.age_ns},
           {"access", access_word(listed.access)},

@@ -32,6 +32,13 @@ std::string process_text(const hb_process& p) {
   return text;
 }
 
+std::string device_text(const char* uuid, const char* pci, std::uint32_t partition) {
+  const auto given = [](const char* text) { return text != nullptr && *text != '\0'; };
+  if (!given(uuid) && !given(pci)) return {};
+  return fmt::format("{}, PCI {}, partition {}", given(uuid) ? safe(uuid) : "no UUID",
+                     given(pci) ? safe(pci) : "unknown", partition);
+}
+
 }  // namespace
 
 Table exports_table(std::span<const hb_listed* const> exports) {
@@ -102,9 +109,11 @@ std::string shown_text(const Shown& shown, std::size_t most_chunks, const TableS
                                 e.bytes, e.bytes_declared != 0 ? ", as the owner declared" : "", e.chunks,
                                 e.chunks == 1 ? "" : "s", e.allocations, e.allocations == 1 ? "" : "s",
                                 kind_word(e.kind)));
-  if (e.device_uuid != nullptr && *e.device_uuid != '\0')
-    out += field("device", fmt::format("{}, PCI {}, partition {}", safe(e.device_uuid), safe(e.device_pci),
-                                       e.device_partition));
+  if (const std::string device = device_text(e.device_uuid, e.device_pci, e.device_partition);
+      !device.empty())
+    out += field("device", device);
+  for (std::size_t i = 0; i < e.peer_count; ++i)
+    out += field("peer", device_text(e.peers[i].uuid, e.peers[i].pci, e.peers[i].partition));
   if (e.scope != nullptr && *e.scope != '\0') out += field("scope", safe(e.scope));
   out += field("owner", process_text(e.owner));
   out += field("access",

@@ -11,13 +11,21 @@ using hb::FrameType;
 
 namespace {
 
-// Owns every text that a result's records point to.
+// Owns every text and list that a result's records point to.
 class Texts {
  public:
   const char* keep(msg::Text text) { return kept_.emplace_back(text).c_str(); }
+  const std::vector<hb_device_id>& keep(const std::vector<msg::Device>& devices) {
+    std::vector<hb_device_id>& out = devices_.emplace_back();
+    for (const msg::Device& device : devices)
+      out.push_back(
+          device_id_of(DeviceId{std::string(device.uuid), std::string(device.pci), device.partition}));
+    return out;
+  }
 
  private:
   std::deque<std::string> kept_;  // never moves what it holds
+  std::deque<std::vector<hb_device_id>> devices_;
 };
 
 hb_process process_of(const msg::Process& from, Texts& texts) {
@@ -70,6 +78,9 @@ hb_listed listed_of(const msg::ExportInfo& from, Texts& texts) {
   out.access = from.access;
   out.level = from.level;
   out.metadata_bytes = from.metadata_bytes;
+  const std::vector<hb_device_id>& peers = texts.keep(from.peers);
+  out.peers = peers.data();
+  out.peer_count = peers.size();
   return out;
 }
 

@@ -24,6 +24,10 @@ std::uint64_t wait_ns(const AcquireRequest& request) {
   return request.deadline_ns > now ? request.deadline_ns - now : 0;
 }
 
+DeviceId device_of(const msg::Device& device) {
+  return {std::string(device.uuid), std::string(device.pci), device.partition};
+}
+
 tl::unexpected<Error> broken(const std::string& reason) {
   return fail(HB_PROTO, "the daemon's grant makes no sense: " + reason);
 }
@@ -113,7 +117,9 @@ class Acquiring {
     grant.access = body->access;
     grant.level = body->level;
     grant.handle_kind = body->handle_kind;
-    grant.device = {std::string(body->device.uuid), std::string(body->device.pci), body->device.partition};
+    grant.device = device_of(body->device);
+    for (const msg::Device& peer : body->peers) grant.peers.push_back(device_of(peer));
+    grant.object_bytes = body->object_bytes;
     grant.metadata.assign(reinterpret_cast<const char*>(body->metadata.data()), body->metadata.size());
     const msg::Bytes broker = session_->hello().broker_id;
     std::memcpy(grant.broker.data(), broker.data(), grant.broker.size());
@@ -170,7 +176,11 @@ class Acquiring {
       if (chunk.size == 0 || chunk.size > limits::kExportBytes || chunk.offset > limits::kExportBytes ||
           position_ > grant.export_bytes || chunk.size > grant.export_bytes - position_)
         return broken("chunk " + std::to_string(number) + " of " + std::to_string(chunk.size) + " bytes");
-      page.chunks.push_back({chunk.handle - 1, chunk.offset, chunk.size, position_, number});
+      if (chunk.object_size != 0 && chunk.object_size < chunk.offset + chunk.size)
+        return broken("chunk " + std::to_string(number) + " ends behind its object of " +
+                      std::to_string(chunk.object_size) + " bytes");
+      page.chunks.push_back(
+          {chunk.handle - 1, chunk.offset, chunk.size, position_, number, chunk.object_size});
       position_ += chunk.size;
     }
     taken_ += chunks.size();

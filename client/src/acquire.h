@@ -56,7 +56,9 @@ struct Grant {
   std::uint32_t access = 0;
   std::uint32_t level = 0;
   std::uint32_t handle_kind = 0;
-  DeviceId device;  // empty: host memory
+  DeviceId device;                 // empty: host memory
+  std::vector<DeviceId> peers;     // other GPUs that the exporter let in
+  std::uint64_t object_bytes = 0;  // of the whole objects of all chunks; 0: an older daemon does not tell
   std::string metadata;
   BrokerId broker{};
   Secret secret{};
@@ -69,8 +71,9 @@ struct PageChunk {
   std::uint32_t handle = 0;  // index into the page's descriptors
   std::uint64_t object_offset = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t start = 0;   // inside the export
-  std::uint64_t number = 0;  // of the export's chunks
+  std::uint64_t start = 0;         // inside the export
+  std::uint64_t number = 0;        // of the export's chunks
+  std::uint64_t object_bytes = 0;  // of the whole object; 0: an older daemon does not tell
 };
 
 struct GrantPage {

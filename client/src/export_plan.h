@@ -27,6 +27,7 @@ struct ExportPlan {
   std::uint64_t handles = 0;      // descriptors of all pages
   std::uint32_t handle_kind = 0;  // 0: the first descriptor that is made tells
   DeviceId device;
+  std::vector<DeviceId> peers;     // other GPUs that were let in
   std::shared_ptr<Memory> memory;  // keeps the descriptors open meanwhile
 };
 

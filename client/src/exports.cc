@@ -96,6 +96,9 @@ Result<Reply> send_first(Session& session, const ExportRequest& request, const E
   message.metadata = request.metadata;
   message.handle_kind = plan.handle_kind != 0 ? plan.handle_kind : plan.memory->allocation().handle_kind();
   message.device = {plan.device.uuid, plan.device.pci, plan.device.partition};
+  std::vector<msg::Device> peers;
+  for (const DeviceId& peer : plan.peers) peers.push_back({peer.uuid, peer.pci, peer.partition});
+  message.peers = peers;
   message.acl = acl;
   message.total_chunks = plan.chunks.size();
   message.total_size = plan.bytes;

@@ -13,8 +13,8 @@ Result<hb_handles*> acquire_handles(const std::shared_ptr<Client>& client, const
   auto acquired = acquire(*client, request, [&](const Grant& grant, GrantPage page) -> Result<void> {
     const std::size_t before = handles->fds.size();
     for (const PageChunk& chunk : page.chunks)
-      handles->chunks.push_back(
-          {static_cast<std::uint32_t>(before + chunk.handle), chunk.object_offset, chunk.bytes, chunk.start});
+      handles->chunks.push_back({static_cast<std::uint32_t>(before + chunk.handle), chunk.object_offset,
+                                 chunk.bytes, chunk.start, chunk.object_bytes});
     const bool one_each = page.fds.size() == page.chunks.size();
     for (UniqueFd& fd : page.fds) handles->fds.push_back(std::move(fd));
     // Only where each chunk has a descriptor of its own is the number still to come known.

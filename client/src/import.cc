@@ -10,6 +10,7 @@
 
 #include "client.h"
 #include "interval_map.h"
+#include "wire/limits.h"
 
 namespace hb::client {
 namespace {
@@ -34,29 +35,33 @@ class Mapper {
       part.at = low - grant.offset;
       part.chunk = chunk.number;
       part.object_bytes = chunk.object_offset + chunk.bytes;
+      part.whole_bytes = chunk.object_bytes;
       if (auto mapped = imported_.range->map(part); !mapped) return mapped;
     }
     return {};
   }
 
  private:
-  // Of whole objects, as GPU memory is mapped. Later pages have not come yet: theirs are taken to be as
-  // large as the largest of this page, and the last may be as long as any.
-  static std::uint64_t object_bytes(const Grant& grant, const GrantPage& page) {
+  // Of whole objects, as GPU memory is mapped.
+  static Result<std::uint64_t> object_bytes(const Grant& grant, const GrantPage& page) {
+    const std::string all = "the objects of its " + std::to_string(grant.chunk_count) + " chunks";
+    if (grant.object_bytes > limits::kExportBytes)
+      return fail(limit_error(HB_RANGE, "bytes", grant.object_bytes, limits::kExportBytes,
+                              all + " have together " + std::to_string(grant.object_bytes) +
+                                  " bytes; at most " + std::to_string(limits::kExportBytes) +
+                                  " can be mapped side by side"));
+    if (grant.object_bytes != 0) return grant.object_bytes;
+    // A daemon from before this field. What later pages bring cannot be known.
+    if (page.chunks.size() < grant.chunk_count)
+      return fail(HB_UNSUPPORTED, "the daemon is too old to tell how large " + all +
+                                      " are, and one page brings " + std::to_string(page.chunks.size()) +
+                                      " of them: update hipbrokerd, or import fewer chunks at a time");
     std::uint64_t sum = 0;
-    std::uint64_t largest = 0;
-    bool alike = true;
     for (const PageChunk& chunk : page.chunks) {
       const off_t size = ::lseek(page.fds[chunk.handle].get(), 0, SEEK_END);
-      const std::uint64_t bytes =
-          size > 0 ? static_cast<std::uint64_t>(size) : chunk.object_offset + chunk.bytes;
-      alike = alike && (largest == 0 || bytes == largest);
-      largest = std::max(largest, bytes);
-      sum += bytes;
+      sum += size > 0 ? static_cast<std::uint64_t>(size) : chunk.object_offset + chunk.bytes;
     }
-    if (page.chunks.size() == grant.chunk_count) return sum;
-    if (alike) return largest * grant.chunk_count;
-    return page.chunks[0].object_offset + (grant.offset + grant.bytes - grant.chunk_base) + largest;
+    return sum;
   }
 
   Result<void> begin(const Grant& grant, const GrantPage& page, std::uint64_t first_offset) {
@@ -75,7 +80,9 @@ class Mapper {
       range.peers = imported_.key.peers;
       range.host = imported_.key.host;
       range.chunks = grant.chunk_count;
-      range.object_bytes = object_bytes(grant, page);
+      const auto whole = object_bytes(grant, page);
+      if (!whole) return tl::unexpected(whole.error());
+      range.object_bytes = *whole;
     }
     auto begun = mapper->begin_import(range);
     if (!begun) return tl::unexpected(std::move(begun.error()));
@@ -180,6 +187,7 @@ Result<hb_import*> open_alias(const std::shared_ptr<Client>& client, const Impor
   grant.access = request.key.access;
   grant.handle_kind = memory->allocation().handle_kind();
   grant.device = memory->allocation().device();
+  grant.peers = memory->allocation().peers();
   grant.broker = (*record)->broker;
   grant.secret = (*record)->secret;
   imported->ptr = static_cast<char*>(const_cast<void*>((*record)->ptr)) + begin + offset;

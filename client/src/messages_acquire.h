@@ -44,6 +44,8 @@ struct AcquireReply {
   Text name;
   std::uint32_t owner_uid = 0;
   std::vector<Chunk> chunks;
+  std::uint64_t object_bytes = 0;
+  std::vector<Device> peers;
 
   HB_MESSAGE(AcquireReply, HB_FIELD(1, lease_id), HB_FIELD(2, validity_slot), HB_FIELD(3, validity_value),
              HB_FIELD(4, access), HB_FIELD(5, level), HB_FIELD(6, offset), HB_FIELD(7, length),
@@ -52,7 +54,8 @@ struct AcquireReply {
              HB_FIELD(14, export_size), HB_FIELD(15, handle_kind), HB_FIELD(16, device),
              HB_FIELD_MAX(17, metadata, limits::kMetadataBytes), HB_FIELD_MAX(18, secret, 16),
              HB_FIELD_MAX(19, name, limits::kNameBytes), HB_FIELD(20, owner_uid),
-             HB_FIELD_MAX(21, chunks, limits::kPageChunks))
+             HB_FIELD_MAX(21, chunks, limits::kPageChunks), HB_FIELD(22, object_bytes),
+             HB_FIELD_MAX(23, peers, limits::kExportPeers))
 };
 
 struct Fetch {

@@ -73,11 +73,12 @@ struct Export {
   std::uint64_t distinct_handles = 0;
   std::uint32_t max_access = 0;
   std::span<const Chunk> chunks;
+  std::span<const Device> peers;
 
   HB_MESSAGE(Export, HB_FIELD(1, name), HB_FIELD(2, metadata), HB_FIELD(3, handle_kind), HB_FIELD(4, device),
              HB_FIELD(5, acl), HB_FIELD(6, lifetime), HB_FIELD(7, linger_ns), HB_FIELD(8, total_chunks),
              HB_FIELD(9, total_size), HB_FIELD(10, distinct_handles), HB_FIELD(11, max_access),
-             HB_FIELD(12, chunks))
+             HB_FIELD(12, chunks), HB_FIELD(13, peers))
 };
 
 struct ExportChunks {

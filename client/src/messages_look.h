@@ -67,13 +67,15 @@ struct ExportInfo {
   std::uint32_t level = 0;
   std::uint32_t metadata_bytes = 0;
   bool size_declared = false;
+  std::vector<Device> peers;
 
   HB_MESSAGE(ExportInfo, HB_FIELD(1, export_id), HB_FIELD_MAX(2, name, limits::kNameBytes),
              HB_FIELD(3, scope), HB_FIELD(4, owner_uid), HB_FIELD(5, owner), HB_FIELD(6, generation),
              HB_FIELD(7, layout_version), HB_FIELD(8, state), HB_FIELD(9, lifetime), HB_FIELD(10, size),
              HB_FIELD(11, chunks), HB_FIELD(12, allocations), HB_FIELD(13, handle_kind), HB_FIELD(14, device),
              HB_FIELD(15, leases), HB_FIELD(16, age_ns), HB_FIELD(17, access), HB_FIELD(18, level),
-             HB_FIELD(19, metadata_bytes), HB_FIELD(20, size_declared))
+             HB_FIELD(19, metadata_bytes), HB_FIELD(20, size_declared),
+             HB_FIELD_MAX(21, peers, limits::kExportPeers))
 };
 
 struct List {

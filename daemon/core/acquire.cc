@@ -110,6 +110,7 @@ Acquired describe_lease(Core& core, LeaseId id, std::uint32_t max_handles) {
   out.first_chunk = lease.first_chunk;
   out.chunk_count = lease.chunk_count;
   out.chunk_base = e.chunks.all()[lease.first_chunk].start;
+  out.object_bytes = sum_objects(core, e.chunks.all().subspan(lease.first_chunk, lease.chunk_count));
   out.exported = view_of(core, lease.exported);
   out.secret = derive_secret(core.config.master, out.exported.id.value, e.generation);
   out.page =

@@ -35,6 +35,7 @@ struct Page {
   std::uint64_t first = 0;
   std::span<const Chunk> chunks;
   std::vector<HandleId> handles;         // distinct, in order of first use
+  std::vector<std::uint64_t> sizes;      // of each handle's whole object
   std::vector<std::uint16_t> handle_of;  // of each chunk: index into handles
   bool read_only = false;                // send the read-only reopening of a handle where the edge has one
 };
@@ -60,6 +61,7 @@ struct ExportView {  // borrowed from the core's tables
   std::uint64_t layout_version = 0;
   std::uint64_t size = 0;
   HandleKind kind = HandleKind::kMemfd;
+  const std::vector<Device>* peers = nullptr;
 };
 
 struct Acquired {
@@ -73,6 +75,7 @@ struct Acquired {
   std::uint64_t first_chunk = 0;
   std::uint64_t chunk_count = 0;
   std::uint64_t chunk_base = 0;
+  std::uint64_t object_bytes = 0;  // of the whole objects of these chunks, saturating
   ExportView exported;
   Secret secret{};
   Page page;

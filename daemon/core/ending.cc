@@ -39,7 +39,7 @@ void drop_staging(Call& call, Session& session, Staging* staging) {
   for (const Chunk& chunk : staging->chunks) core.allocations.drop_reference(chunk.allocation, call.closing);
   core.fds.settle(staging->handles_to_come);
   core.exports.acls().drop(staging->acl);
-  core.exports.devices().drop(staging->device);
+  core.exports.placements().drop(staging->placement);
   core.exports.at(staging->exported).session = kNoSlot;
   core.exports.unstage(staging->exported);
   Quota::give_back(Resource::kStaging, session.charges);

@@ -48,7 +48,7 @@ struct Completing {
   std::vector<Chunk> chunks;
   const std::string& metadata;
   std::uint32_t acl = 0;
-  std::uint32_t device = 0;
+  std::uint32_t placement = 0;
   HandleKind kind = HandleKind::kMemfd;
   Access max_access = Access::kNone;
 };
@@ -69,7 +69,7 @@ Outcome complete(Call& call, Asker& asker, std::uint32_t slot, Completing&& with
   e.chunks = ChunkList(with.chunks, count_allocations(core, with.chunks));
   if (!with.metadata.empty()) e.metadata = std::make_unique<const std::string>(with.metadata);
   e.acl = with.acl;
-  e.device = with.device;
+  e.placement = with.placement;
   e.kind = with.kind;
   e.lifetime = Lifetime::kOwner;
   e.created = call.now;
@@ -149,16 +149,16 @@ Outcome export_memory(Call& call, Asker& asker, ExportRequest& request) {
   std::uint64_t bytes = 0;
   take_page(call, asker.id, request.chunks, request.handles, chunks, bytes);
   const std::uint32_t acl = core.exports.acls().take(request.acl);
-  const std::uint32_t device = core.exports.devices().take(request.device);
+  const std::uint32_t placement = core.exports.placements().take(request.placement);
   if (!paged)
     return complete(call, asker, slot,
-                    {std::move(chunks), request.metadata, acl, device, request.kind, request.max_access});
+                    {std::move(chunks), request.metadata, acl, placement, request.kind, request.max_access});
 
   auto staging = std::make_unique<Staging>();
   staging->exported = slot;
   staging->metadata = std::move(request.metadata);
   staging->acl = acl;
-  staging->device = device;
+  staging->placement = placement;
   staging->kind = request.kind;
   staging->max_access = request.max_access;
   staging->promises_write = promises_write(request);
@@ -219,7 +219,7 @@ Outcome export_chunks(Call& call, Asker& asker, ExportChunksRequest& request) {
   asker.session.stagings.erase(own);
   return complete(
       call, asker, done->exported,
-      {std::move(done->chunks), done->metadata, done->acl, done->device, done->kind, done->max_access});
+      {std::move(done->chunks), done->metadata, done->acl, done->placement, done->kind, done->max_access});
 }
 
 Outcome export_abort(Call& call, Asker& asker, const ExportAbortRequest& request) {

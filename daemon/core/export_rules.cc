@@ -34,6 +34,28 @@ std::optional<Error> refuse_acl(const ExportRequest& request, std::uint32_t uid)
   return std::nullopt;
 }
 
+std::optional<Error> refuse_placement(const Placement& placement, std::uint32_t uid) {
+  const auto refused = [](const Device& device, const std::string& what) -> std::optional<Error> {
+    if (device.uuid.size() <= limits::kDeviceUuidBytes && device.pci.size() <= limits::kDevicePciBytes &&
+        is_device_text(device.uuid) && is_device_text(device.pci))
+      return std::nullopt;
+    return failure(HB_INVALID, what, ": uuid is at most ", limits::kDeviceUuidBytes, " and pci at most ",
+                   limits::kDevicePciBytes, " printable ASCII characters");
+  };
+  if (auto bad = refused(placement.device, "device")) return bad;
+  if (placement.peers.size() > limits::kExportPeers)
+    return over_bound("peers", placement.peers.size(), limits::kExportPeers, uid);
+  const auto nobody = [](const Device& device) { return device.uuid.empty() && device.pci.empty(); };
+  if (!placement.peers.empty() && nobody(placement.device))
+    return failure(HB_INVALID, placement.peers.size(), " peers of memory that is on no device");
+  for (std::size_t i = 0; i < placement.peers.size(); ++i) {
+    const std::string what = "peer " + std::to_string(i);
+    if (auto bad = refused(placement.peers[i], what)) return bad;
+    if (nobody(placement.peers[i])) return failure(HB_INVALID, what, " has neither uuid nor pci");
+  }
+  return std::nullopt;
+}
+
 // One chunk by itself and against its handle.
 std::optional<Error> refuse_chunk(const PageRules& rules, std::uint64_t number, const NewChunk& chunk,
                                   std::span<const HandleFacts> handles) {
@@ -80,11 +102,7 @@ std::optional<Error> refuse_terms(const ExportRequest& request, std::uint32_t ui
       request.kind != HandleKind::kDriver)
     return failure(HB_UNSUPPORTED, "handle kind ", static_cast<unsigned>(request.kind),
                    " is not known to this daemon");
-  if (request.device.uuid.size() > limits::kDeviceUuidBytes ||
-      request.device.pci.size() > limits::kDevicePciBytes || !is_device_text(request.device.uuid) ||
-      !is_device_text(request.device.pci))
-    return failure(HB_INVALID, "device: uuid is at most ", limits::kDeviceUuidBytes, " and pci at most ",
-                   limits::kDevicePciBytes, " printable ASCII characters");
+  if (auto refused = refuse_placement(request.placement, uid)) return refused;
   if (auto refused = refuse_acl(request, uid)) return refused;
   if (request.lifetime != Lifetime::kOwner)
     return failure(HB_UNSUPPORTED, "lifetime ", static_cast<unsigned>(request.lifetime),

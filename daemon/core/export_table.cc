@@ -32,8 +32,14 @@ KeyedHash::Input input_of(const Acl& acl) {
   return input;
 }
 
-KeyedHash::Input input_of(const Device& device) {
-  return KeyedHash::Input().add(device.uuid).add(device.pci).add(std::uint64_t{device.partition});
+KeyedHash::Input input_of(const Placement& placement) {
+  KeyedHash::Input input;
+  const auto add = [&input](const Device& device) {
+    input.add(device.uuid).add(device.pci).add(std::uint64_t{device.partition});
+  };
+  add(placement.device);
+  for (const Device& peer : placement.peers) add(peer);
+  return input;
 }
 
 ExportTable::ExportTable(const Secret& secret, std::uint64_t remembered, std::uint64_t remembered_ns)
@@ -41,7 +47,7 @@ ExportTable::ExportTable(const Secret& secret, std::uint64_t remembered, std::ui
       remembered_(remembered),
       remembered_ns_(remembered_ns),
       acls_(secret),
-      devices_(secret) {}
+      placements_(secret) {}
 
 std::uint32_t ExportTable::hash_of(ScopeId scope, std::uint32_t uid, std::string_view name) const {
   return hash_(KeyedHash::Input().add(scope.value).add(std::uint64_t{uid}).add(name));
@@ -77,7 +83,7 @@ void ExportTable::set_state(std::uint32_t slot, ExportState state) {
 void ExportTable::end(std::uint32_t slot, Time now) {
   Export& e = table_.at(slot);
   set_state(slot, ExportState::kEnded);
-  devices_.drop(std::exchange(e.device, 0));
+  placements_.drop(std::exchange(e.placement, 0));
   EndedExport ended;
   ended.exported = slot;
   ended.generation = e.generation;

@@ -43,8 +43,8 @@ struct Export {
   Links of_session;                 // while live
   std::uint32_t leases = kNoSlot;   // list through Lease::of_export
   std::uint32_t lease_count = 0;
-  std::uint32_t acl = 0;     // in acls()
-  std::uint32_t device = 0;  // in devices()
+  std::uint32_t acl = 0;        // in acls()
+  std::uint32_t placement = 0;  // in placements()
   std::uint32_t last_end = kNoSlot;
   ExportState state = ExportState::kNew;
   Lifetime lifetime = Lifetime::kOwner;
@@ -95,8 +95,8 @@ class ExportTable {
 
   [[nodiscard]] InternTable<Acl>& acls() { return acls_; }
   [[nodiscard]] const InternTable<Acl>& acls() const { return acls_; }
-  [[nodiscard]] InternTable<Device>& devices() { return devices_; }
-  [[nodiscard]] const InternTable<Device>& devices() const { return devices_; }
+  [[nodiscard]] InternTable<Placement>& placements() { return placements_; }
+  [[nodiscard]] const InternTable<Placement>& placements() const { return placements_; }
   [[nodiscard]] const SlotTable<Export, ExportId>& table() const { return table_; }
   [[nodiscard]] SlotTable<Export, ExportId>& table() { return table_; }
   [[nodiscard]] const SlotTable<EndedExport, Id<EndedExport>>& ends() const { return ends_; }
@@ -116,7 +116,7 @@ class ExportTable {
   SlotTable<Export, ExportId> table_;
   SlotIndex by_name_;
   InternTable<Acl> acls_;
-  InternTable<Device> devices_;
+  InternTable<Placement> placements_;
   SlotTable<EndedExport, Id<EndedExport>> ends_;
   std::uint32_t oldest_ = kNoSlot;
   std::uint32_t youngest_ = kNoSlot;
@@ -124,6 +124,6 @@ class ExportTable {
 };
 
 [[nodiscard]] KeyedHash::Input input_of(const Acl& acl);
-[[nodiscard]] KeyedHash::Input input_of(const Device& device);
+[[nodiscard]] KeyedHash::Input input_of(const Placement& placement);
 
 }  // namespace hb::core

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
 //
-// Values many exports have in common (ACLs, devices), each kept once and counted. Number 0 is the empty
+// Values many exports have in common (ACLs, placements), each kept once and counted. Number 0 is the empty
 // value.
 #pragma once
 

@@ -79,7 +79,7 @@ Verdict check_exports(const Core& core, std::unordered_map<std::uint64_t, std::u
         if (e.session != kNoSlot) return text("ended export ", slot, " has a session");
         break;
     }
-    if (!e.chunks.all().empty() || e.leases != kNoSlot || e.metadata || e.acl != 0 || e.device != 0)
+    if (!e.chunks.all().empty() || e.leases != kNoSlot || e.metadata || e.acl != 0 || e.placement != 0)
       return text("export ", slot, " is not live and still holds something");
     return {};
   });
@@ -133,7 +133,7 @@ Verdict check_leases(const Core& core) {
 
 struct Sums {
   std::uint64_t exports = 0, leases = 0, waits = 0, promised = 0, stagings = 0, timed_waits = 0;
-  std::uint64_t staged_acls = 0, staged_devices = 0;
+  std::uint64_t staged_acls = 0, staged_placements = 0;
 };
 
 Verdict check_session(const Core& core, std::uint32_t slot, const Session& session, Sums& sums,
@@ -165,7 +165,7 @@ Verdict check_session(const Core& core, std::uint32_t slot, const Session& sessi
     if (Verdict v = check_chunks(core, staging->chunks, staging->exported, references); !v.empty()) return v;
     sums.promised += staging->handles_to_come;
     sums.staged_acls += staging->acl != 0 ? 1 : 0;
-    sums.staged_devices += staging->device != 0 ? 1 : 0;
+    sums.staged_placements += staging->placement != 0 ? 1 : 0;
   }
   sums.stagings += session.stagings.size();
   sums.leases += leases;
@@ -193,10 +193,10 @@ Verdict check_allocations(const Core& core,
 
 Verdict check_interned(const Core& core, const Sums& sums) {
   std::uint64_t acls = sums.staged_acls;
-  std::uint64_t devices = sums.staged_devices;
+  std::uint64_t placements = sums.staged_placements;
   const auto count_export = [&](std::uint32_t, const Export& e) {
     acls += e.acl != 0 ? 1 : 0;
-    devices += e.device != 0 ? 1 : 0;
+    placements += e.placement != 0 ? 1 : 0;
     return Verdict();
   };
   const auto count_end = [&](std::uint32_t, const EndedExport& end) {
@@ -206,7 +206,7 @@ Verdict check_interned(const Core& core, const Sums& sums) {
   static_cast<void>(each(core.exports.table(), count_export));
   static_cast<void>(each(core.exports.ends(), count_end));
   if (acls != core.exports.acls().references()) return "an ACL is counted wrongly";
-  if (devices != core.exports.devices().references()) return "a device is counted wrongly";
+  if (placements != core.exports.placements().references()) return "a placement is counted wrongly";
   return {};
 }
 

@@ -27,19 +27,34 @@ std::uint64_t walk(std::uint64_t cursor, std::uint32_t slots, Visit visit) {
   return 0;
 }
 
+// At most what one entry of a list takes in a frame.
+std::size_t listed_bytes(const Placement& placement) {
+  constexpr std::size_t kAround = 16;  // tags, lengths, partition
+  std::size_t bytes = limits::kListEntryBytes;
+  for (const Device& peer : placement.peers) bytes += peer.uuid.size() + peer.pci.size() + kAround;
+  return bytes;
+}
+static_assert(limits::kListEntryBytes +
+                  limits::kExportPeers * (limits::kDeviceUuidBytes + limits::kDevicePciBytes + 16) <=
+              limits::kListBytes);
+
 }  // namespace
 
 Outcome list(Call& call, Asker& asker, const ListRequest& request) {
   const Core& core = call.core;
   const Principal& principal = asker.session.principal;
   Listed listed;
+  std::size_t bytes = 0;
   listed.next_cursor = walk(request.cursor, core.exports.table().slots(), [&](std::uint32_t slot) {
     if (listed.exports.size() == limits::kListEntries) return false;
     if (!core.exports.table().live(slot)) return true;
     const Export& e = core.exports.at(slot);
     if (e.state != ExportState::kLive || !may_see(core.exports, e, principal)) return true;
     const std::string_view name = e.name ? std::string_view(*e.name) : std::string_view();
-    if (name.starts_with(request.prefix)) listed.exports.push_back(info_of(core, slot, call.now));
+    if (!name.starts_with(request.prefix)) return true;
+    bytes += listed_bytes(core.exports.placements().at(e.placement));
+    if (bytes > limits::kListBytes) return false;  // never the first of a page
+    listed.exports.push_back(info_of(core, slot, call.now));
     return true;
   });
   return listed;

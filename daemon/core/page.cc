@@ -25,6 +25,7 @@ Page build_page(Core& core, const Export& exported, std::uint32_t first, std::ui
       allocation.page_stamp = stamp;
       allocation.page_index = static_cast<std::uint16_t>(page.handles.size());
       page.handles.push_back(allocation.handle);
+      page.sizes.push_back(allocation.size);
     }
     page.handle_of.push_back(allocation.page_index);
   }
@@ -41,6 +42,16 @@ std::uint64_t count_allocations(Core& core, std::span<const Chunk> chunks) {
     allocation.page_stamp = stamp;
   }
   return count;
+}
+
+std::uint64_t sum_objects(const Core& core, std::span<const Chunk> chunks) {
+  std::uint64_t sum = 0;
+  for (const Chunk& chunk : chunks) {
+    const std::uint64_t size = core.allocations.at(chunk.allocation).size;
+    if (size > UINT64_MAX - sum) return UINT64_MAX;  // sizes may be declared ones
+    sum += size;
+  }
+  return sum;
 }
 
 }  // namespace hb::core

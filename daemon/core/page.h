@@ -18,4 +18,7 @@ namespace hb::core {
 // How many different allocations these chunks use.
 [[nodiscard]] std::uint64_t count_allocations(Core& core, std::span<const Chunk> chunks);
 
+// Bytes of the whole objects behind these chunks, one object as often as chunks use it; UINT64_MAX for more.
+[[nodiscard]] std::uint64_t sum_objects(const Core& core, std::span<const Chunk> chunks);
+
 }  // namespace hb::core

@@ -26,7 +26,7 @@ struct ExportRequest {
   std::string name;
   std::string metadata;
   HandleKind kind = HandleKind::kMemfd;
-  Device device;
+  Placement placement;
   std::vector<AclEntry> acl;
   Lifetime lifetime = Lifetime::kOwner;
   std::uint64_t linger_ns = 0;

@@ -21,8 +21,8 @@ namespace hb::core {
 struct Staging {
   std::uint32_t exported = kNoSlot;
   std::string metadata;
-  std::uint32_t acl = 0;     // counted in ExportTable::acls()
-  std::uint32_t device = 0;  // counted in ExportTable::devices()
+  std::uint32_t acl = 0;        // counted in ExportTable::acls()
+  std::uint32_t placement = 0;  // counted in ExportTable::placements()
   HandleKind kind = HandleKind::kMemfd;
   Access max_access = Access::kNone;
   bool promises_write = false;

@@ -55,6 +55,13 @@ struct Device {
   bool operator==(const Device&) const = default;
 };
 
+// Where memory is and which other GPUs its exporter let in. The broker only passes it on.
+struct Placement {
+  Device device;
+  std::vector<Device> peers;
+  bool operator==(const Placement&) const = default;
+};
+
 struct AclEntry {
   enum class Kind : std::uint8_t { kUid = 0, kGid = 1 };
   Kind kind = Kind::kUid;

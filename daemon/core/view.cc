@@ -11,7 +11,9 @@ ExportView view_of(const Core& core, std::uint32_t slot) {
   view.id = core.exports.id_of(slot);
   view.name = e.name ? e.name.get() : &kEmpty;
   view.metadata = e.metadata ? e.metadata.get() : &kEmpty;
-  view.device = &core.exports.devices().at(e.device);
+  const Placement& placement = core.exports.placements().at(e.placement);
+  view.device = &placement.device;
+  view.peers = &placement.peers;
   view.owner_uid = e.owner_uid;
   view.generation = e.generation;
   view.layout_version = e.layout_version;

@@ -47,6 +47,10 @@ void fill(v1::Device* out, const core::Device& device) {
   out->set_partition(device.partition);
 }
 
+void fill(google::protobuf::RepeatedPtrField<v1::Device>* out, const std::vector<core::Device>& devices) {
+  for (const core::Device& device : devices) fill(out->Add(), device);
+}
+
 void fill(v1::Process* out, const core::SessionInfo& session) {
   out->set_session_id(session.id.value);
   out->set_uid(session.uid);
@@ -76,6 +80,7 @@ void fill(v1::ExportInfo* out, const core::ExportInfo& info) {
   if (view.name != nullptr) out->set_name(*view.name);
   if (view.metadata != nullptr) out->set_metadata_bytes(static_cast<std::uint32_t>(view.metadata->size()));
   if (view.device != nullptr) fill(out->mutable_device(), *view.device);
+  if (view.peers != nullptr) fill(out->mutable_peers(), *view.peers);
   if (info.owner.process != nullptr) out->set_scope(info.owner.process->scope_name);
   out->set_owner_uid(view.owner_uid);
   fill(out->mutable_owner(), info.owner);
@@ -99,7 +104,10 @@ void fill(google::protobuf::RepeatedPtrField<v1::Chunk>* out, const core::Page& 
   for (std::size_t i = 0; i < page.chunks.size(); ++i) {
     v1::Chunk* chunk = out->Add();
     // handle_of is 0-based, the wire counts from 1.
-    if (i < page.handle_of.size()) chunk->set_handle(page.handle_of[i] + 1u);
+    if (i < page.handle_of.size()) {
+      chunk->set_handle(page.handle_of[i] + 1u);
+      chunk->set_object_size(page.sizes[page.handle_of[i]]);
+    }
     chunk->set_offset(page.chunks[i].offset);
     chunk->set_size(page.chunks[i].size);
     chunk->set_identity(page.chunks[i].allocation.value);
@@ -129,6 +137,7 @@ void fill(v1::AcquireReply* out, const core::Acquired& acquired) {
   out->set_first_chunk(acquired.first_chunk);
   out->set_chunk_count(acquired.chunk_count);
   out->set_chunk_base(acquired.chunk_base);
+  out->set_object_bytes(acquired.object_bytes);
   const core::ExportView& view = acquired.exported;
   out->set_export_id(view.id.value);
   out->set_generation(view.generation);
@@ -136,6 +145,7 @@ void fill(v1::AcquireReply* out, const core::Acquired& acquired) {
   out->set_export_size(view.size);
   out->set_handle_kind(static_cast<std::uint32_t>(view.kind));
   if (view.device != nullptr) fill(out->mutable_device(), *view.device);
+  if (view.peers != nullptr) fill(out->mutable_peers(), *view.peers);
   if (view.metadata != nullptr) out->set_metadata(*view.metadata);
   if (view.name != nullptr) out->set_name(*view.name);
   out->set_owner_uid(view.owner_uid);

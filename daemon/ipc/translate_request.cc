@@ -173,6 +173,30 @@ Result<std::vector<core::AclEntry>> acl_of(const google::protobuf::RepeatedPtrFi
   return result;
 }
 
+Result<core::Device> device_of(const v1::Device& device) {
+  if (device.uuid().size() > limits::kDeviceUuidBytes)
+    return too_much("device UUID bytes", device.uuid().size(), limits::kDeviceUuidBytes);
+  if (device.pci().size() > limits::kDevicePciBytes)
+    return too_much("device PCI address bytes", device.pci().size(), limits::kDevicePciBytes);
+  return core::Device{device.uuid(), device.pci(), device.partition()};
+}
+
+Result<core::Placement> placement_of(const v1::Export& message) {
+  core::Placement placement;
+  auto device = device_of(message.device());
+  if (!device) return tl::unexpected(std::move(device.error()));
+  placement.device = std::move(*device);
+  if (static_cast<std::size_t>(message.peers_size()) > limits::kExportPeers)
+    return too_much("peers", static_cast<std::uint64_t>(message.peers_size()), limits::kExportPeers);
+  placement.peers.reserve(static_cast<std::size_t>(message.peers_size()));
+  for (const v1::Device& peer : message.peers()) {
+    auto made = device_of(peer);
+    if (!made) return tl::unexpected(std::move(made.error()));
+    placement.peers.push_back(std::move(*made));
+  }
+  return placement;
+}
+
 Result<core::Request> export_request(const v1::Export& message, std::size_t fd_count) {
   if (message.name().size() > limits::kNameBytes) {
     return too_much("name bytes", message.name().size(), limits::kNameBytes);
@@ -180,12 +204,8 @@ Result<core::Request> export_request(const v1::Export& message, std::size_t fd_c
   if (message.metadata().size() > limits::kMetadataBytes) {
     return too_much("metadata bytes", message.metadata().size(), limits::kMetadataBytes);
   }
-  if (message.device().uuid().size() > limits::kDeviceUuidBytes) {
-    return too_much("device UUID bytes", message.device().uuid().size(), limits::kDeviceUuidBytes);
-  }
-  if (message.device().pci().size() > limits::kDevicePciBytes) {
-    return too_much("device PCI address bytes", message.device().pci().size(), limits::kDevicePciBytes);
-  }
+  auto placement = placement_of(message);
+  if (!placement) return tl::unexpected(std::move(placement.error()));
   if (message.lifetime() > static_cast<std::uint32_t>(core::Lifetime::kPersist)) {
     return invalid("lifetime is " + std::to_string(message.lifetime()) +
                    ", expected 0 (owner), 1 (linger) or 2 (persist)");
@@ -205,7 +225,7 @@ Result<core::Request> export_request(const v1::Export& message, std::size_t fd_c
   request.name = message.name();
   request.metadata = message.metadata();
   request.kind = *kind;
-  request.device = {message.device().uuid(), message.device().pci(), message.device().partition()};
+  request.placement = std::move(*placement);
   request.acl = std::move(*acl);
   request.lifetime = static_cast<core::Lifetime>(message.lifetime());
   request.linger_ns = message.linger_ns();

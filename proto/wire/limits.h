@@ -26,6 +26,7 @@ inline constexpr std::size_t kOpaqueBytes = 64;  // of one chunk, for handle kin
 inline constexpr std::size_t kAclEntries = 64;
 inline constexpr std::size_t kDeviceUuidBytes = 64;
 inline constexpr std::size_t kDevicePciBytes = 32;
+inline constexpr std::size_t kExportPeers = 64;            // 8 GPUs in 8 parts each
 inline constexpr std::uint64_t kExportChunks = 1u << 20;   // 2 TiB in 2 MiB chunks
 inline constexpr std::uint64_t kExportBytes = 1ull << 50;  // keeps every sum far from 2^64
 inline constexpr std::uint64_t kPingBytes = 1024;
@@ -47,6 +48,8 @@ inline constexpr int kRequestsPerWakeup = 1;
 inline constexpr std::size_t kSessions = 16'384;
 inline constexpr std::size_t kSessionsPerUid = 4'096;  // of 16,384: one uid cannot lock the rest out
 inline constexpr std::size_t kListEntries = 64;  // of one page of list, who or show: 64 x 1,000 B fit a frame
+inline constexpr std::size_t kListEntryBytes = 1000;  // at most, of one without its peers
+inline constexpr std::size_t kListBytes = kListEntries * kListEntryBytes;
 inline constexpr std::size_t kEndedExports = 65'536;              // remembered for GONE and STALE
 inline constexpr std::uint64_t kEndedExportNs = 600'000'000'000;  // 10 minutes
 // Descriptors kept free so that replies, accepts and one full incoming frame never meet EMFILE.

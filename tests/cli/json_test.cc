@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "cli/sample.h"
 #include "views.h"
 
@@ -21,9 +23,9 @@ TEST(CliJson, KeysAreStable) {
   EXPECT_EQ(
       keys(to_json(sample::listed(1, "kv"))),
       (std::vector<std::string>{
-          "export_id", "name",     "scope",  "owner_uid",      "owner",  "generation",    "layout_version",
-          "state",     "lifetime", "bytes",  "bytes_declared", "chunks", "allocations",   "kind",
-          "device",    "leases",   "age_ns", "access",         "level",  "metadata_bytes"}));
+          "export_id", "name",     "scope",  "owner_uid",      "owner",  "generation",  "layout_version",
+          "state",     "lifetime", "bytes",  "bytes_declared", "chunks", "allocations", "kind",
+          "device",    "peers",    "leases", "age_ns",         "access", "level",       "metadata_bytes"}));
   EXPECT_EQ(keys(to_json(sample::process(1, 2, "x"))),
             (std::vector<std::string>{"session_id", "pid", "uid", "gid", "command", "cgroup", "scope",
                                       "connected_ns"}));
@@ -51,6 +53,19 @@ TEST(CliJson, DeviceIsNamedByIdentityNotByOrdinal) {
   e.device_uuid = "GPU-1";
   e.device_pci = "0000:c1:00.0";
   EXPECT_EQ(to_json(e)["device"].dump(), R"({"uuid":"GPU-1","pci":"0000:c1:00.0","partition":0})");
+}
+
+TEST(CliJson, PeersAreNamedLikeTheDevice) {
+  hb_listed e = sample::listed(1, "kv");
+  EXPECT_EQ(to_json(e)["peers"].dump(), "[]");
+  const std::array peers{hb_device_id{"GPU-2", "0000:c6:00.0", 0}, hb_device_id{"", "0000:c9:00.0", 3}};
+  e.peers = peers.data();
+  e.peer_count = peers.size();
+  e.device_pci = "0000:c1:00.0";
+  EXPECT_EQ(to_json(e)["device"].dump(), R"({"uuid":null,"pci":"0000:c1:00.0","partition":0})");
+  EXPECT_EQ(
+      to_json(e)["peers"].dump(),
+      R"([{"uuid":"GPU-2","pci":"0000:c6:00.0","partition":0},{"uuid":null,"pci":"0000:c9:00.0","partition":3}])");
 }
 
 TEST(CliJson, IsAsciiWhateverTheNamesAre) {

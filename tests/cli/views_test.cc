@@ -85,5 +85,18 @@ TEST(CliViews, ShowSaysWhatIsKnownAndWhatWasLeftOut) {
   EXPECT_EQ(shown_json({&e, acl, chunks}, true)["acl"][1].dump(), R"({"gid":44,"access":"rw"})");
 }
 
+TEST(CliViews, ShowNamesTheDeviceAndItsPeersAsGoodAsItCan) {
+  hb_listed e = sample::listed(7, "kv/0");
+  EXPECT_EQ(shown_text({&e, {}, {}}, 16, {}).find("device"), std::string::npos);
+  const std::array peers{hb_device_id{"GPU-2\x1b", "0000:c6:00.0", 0}, hb_device_id{"", "0000:c9:00.0", 3}};
+  e.device_pci = "0000:c1:00.0";
+  e.peers = peers.data();
+  e.peer_count = peers.size();
+  const std::string text = shown_text({&e, {}, {}}, 16, {});
+  EXPECT_NE(text.find("device     no UUID, PCI 0000:c1:00.0, partition 0\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("peer       GPU-2\\x1B, PCI 0000:c6:00.0, partition 0\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("peer       no UUID, PCI 0000:c9:00.0, partition 3\n"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace hb::cli

@@ -78,6 +78,11 @@ long long State::count(std::string_view what) const {
   if (what == "pool") return of_kind(RegionKind::kPool);
   if (what == "host") return of_kind(RegionKind::kHost) + of_kind(RegionKind::kRegistered);
   if (what == "reservations") return static_cast<long long>(reservations.size());
+  if (what == "reserved") {
+    long long bytes = 0;
+    for (const auto& [base, reservation] : reservations) bytes += static_cast<long long>(reservation.size);
+    return bytes;
+  }
   if (what == "streams") return static_cast<long long>(streams.stream_count());
   if (what == "events") return static_cast<long long>(streams.event_count());
   if (what == "externals") return static_cast<long long>(externals.size());

@@ -41,10 +41,10 @@ extern "C" {
 // 0, or -1 with a line on stderr for an unknown name.
 int fake_hip_control(const char* text);
 
-// How many there are now, in this process: "handles", "imports", "mappings", "reservations", "mallocs",
-// "pool", "host", "streams", "events", "externals", "violations", "faults", "null_stream" (uses of it),
-// "waiting" (calls that wait for a busy stream just now), "vault" (descriptors kept out of the table),
-// "calls", "calls:<function>". -1: unknown word.
+// How many there are now, in this process: "handles", "imports", "mappings", "reservations", "reserved"
+// (their bytes), "mallocs", "pool", "host", "streams", "events", "externals", "violations", "faults",
+// "null_stream" (uses of it), "waiting" (calls that wait for a busy stream just now), "vault" (descriptors
+// kept out of the table), "calls", "calls:<function>". -1: unknown word.
 long long fake_hip_count(const char* what);
 
 // Bytes held on a device of the description (its line, not the HIP ordinal), by all processes.

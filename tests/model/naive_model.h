@@ -23,6 +23,7 @@ struct Object {
   bool writable = true;
   auto operator<=>(const Object&) const = default;
   [[nodiscard]] bool sealed() const { return inode >= 6; }
+  [[nodiscard]] std::uint64_t bytes() const { return 16'384 + 512 * inode; }
   // What the pretended edge finds for a reader whom a reopening binds.
   [[nodiscard]] core::Level fact() const {
     return inode % 2 == 1 ? core::Level::kPerReader : core::Level::kIntent;
@@ -45,6 +46,7 @@ struct NaiveExport {
   NaiveState state = NaiveState::kEnded;
   std::uint64_t session = 0;
   std::vector<core::AclEntry> acl;
+  core::Placement placement;
   core::Access max_access = core::Access::kNone;
   std::vector<NaiveChunk> chunks;
   std::uint64_t total_chunks = 0;

@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::size_t kRemembered = 5;
 constexpr Time kRememberedNs = 200;
-constexpr std::uint64_t kObjectBytes = 16'384;
 
 BrokerConfig small_config() {
   BrokerConfig config;
@@ -231,7 +230,7 @@ HandleFacts World::give(const Object& object) {
   facts.writable = object.writable;
   facts.sealed = object.sealed();
   facts.size_known = true;
-  facts.size = kObjectBytes;
+  facts.size = object.bytes();
   facts.identity_known = true;
   facts.inode = object.inode;
   handles_[facts.id.value] = {object, 0};
@@ -273,7 +272,9 @@ void World::compare() {
   expect("live exports", got.exports, in_state(NaiveState::kLive));
   expect("stagings", got.stagings, in_state(NaiveState::kStaging));
   expect("allocations", got.allocations, objects.size());
-  expect("bytes", got.bytes, objects.size() * kObjectBytes);
+  std::uint64_t bytes = 0;
+  for (const auto& [object, chunks] : objects) bytes += object.bytes();
+  expect("bytes", got.bytes, bytes);
   expect("leases", got.leases, model_.leases.size());
   expect("waits", got.waits, model_.waits.size());
   expect("remembered ends", got.ended_remembered, model_.ends.size());

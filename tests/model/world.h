@@ -84,6 +84,7 @@ class World {
   [[nodiscard]] Judge judge_acquired(core::SessionId session, std::uint64_t request_id, Expected wanted,
                                      core::AcquireRequest request);
   [[nodiscard]] Judge judge_status(hb_status wanted);
+  void check_placement(const core::ExportView& view, const NaiveExport& e);
   void check_page(const core::Page& page, const NaiveExport& e, std::uint64_t first, std::uint64_t end,
                   std::uint32_t max_handles, core::Level level);
   void completed(std::uint64_t id);

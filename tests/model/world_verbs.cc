@@ -48,6 +48,15 @@ std::vector<AclEntry> make_acl(std::uint32_t which) {
   }
 }
 
+// On no device, or on one with so many peers.
+Placement make_placement(std::uint32_t which) {
+  Placement out;
+  if (which == 0) return out;
+  out.device = {"GPU-0", "0000:03:00.0", 0};
+  for (std::uint32_t i = 1; i < which; ++i) out.peers.push_back({"", "0000:83:00.0", i});
+  return out;
+}
+
 bool writes(const std::vector<AclEntry>& acl) {
   return std::any_of(acl.begin(), acl.end(),
                      [](const AclEntry& e) { return e.access == Access::kReadWrite; });
@@ -109,6 +118,8 @@ void World::export_memory(Actor& actor, const Command& c, bool paged) {
   ExportRequest request;
   request.name = e.name;
   request.acl = e.acl;
+  e.placement = make_placement(c.at(1, 4));
+  request.placement = e.placement;
   request.max_access = e.max_access;
   request.metadata = c.at(5, 2) == 0 ? "" : "meta";
   std::vector<Object> objects;
@@ -401,6 +412,10 @@ World::Judge World::judge_acquired(SessionId session, std::uint64_t, Expected wa
     const auto [first, end] = chunks_of(e, wanted.offset, wanted.length);
     expect("first chunk", got.first_chunk, first);
     expect("chunk count", got.chunk_count, end - first);
+    std::uint64_t bytes = 0;
+    for (std::uint64_t i = first; i < end; ++i) bytes += e.chunks[i].object.bytes();
+    expect("object bytes", got.object_bytes, bytes);
+    check_placement(got.exported, e);
     check_page(got.page, e, first, end, r.max_handles, got.level);
     if (model_.leases.contains(got.lease.value)) fail("a lease id used twice");
     std::uint32_t lowest = 0;
@@ -429,6 +444,10 @@ std::pair<std::uint64_t, std::uint64_t> World::chunks_of(const NaiveExport& e, s
   return {first, end};
 }
 
+void World::check_placement(const ExportView& view, const NaiveExport& e) {
+  if (Placement{*view.device, *view.peers} != e.placement) fail("another device, or other peers");
+}
+
 void World::check_page(const Page& page, const NaiveExport& e, std::uint64_t first, std::uint64_t end,
                        std::uint32_t max_handles, Level level) {
   expect("page start", page.first, first);
@@ -444,6 +463,7 @@ void World::check_page(const Page& page, const NaiveExport& e, std::uint64_t fir
     if (page.handle_of[i] >= page.handles.size()) return fail("a handle number out of range");
     const auto& [object, closed] = handles_.at(page.handles[page.handle_of[i]].value);
     if (closed != 0 || object != wanted.object) fail("a page with the wrong memory");
+    expect("object size", page.sizes.at(page.handle_of[i]), object.bytes());
     expect("chunk offset", page.chunks[i].offset, wanted.offset);
     expect("chunk size", page.chunks[i].size, wanted.size);
   }
@@ -582,6 +602,7 @@ void World::list(Actor& actor, const Command& c) {
       const NaiveExport& e = model_.exports.at(info.view.id.value);
       expect("listed size", info.view.size, e.size());
       expect("listed generation", info.view.generation, e.generation);
+      check_placement(info.view, e);
       expect("listed access", static_cast<int>(info.access), static_cast<int>(e.access()));
       expect("listed leases", info.leases,
              static_cast<std::uint64_t>(

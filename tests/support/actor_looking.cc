@@ -33,6 +33,10 @@ void describe(const hb_listed& one, const std::string& prefix, Message& out) {
   out.emplace(prefix + "metadata_bytes", one.metadata_bytes);
   out.emplace(prefix + "uuid", one.device_uuid);
   out.emplace(prefix + "pci", one.device_pci);
+  std::string peers;
+  for (std::size_t i = 0; i < one.peer_count; ++i)
+    peers += (i == 0 ? "" : " ") + std::string(one.peers[i].uuid) + "@" + one.peers[i].pci;
+  out.emplace(prefix + "peers", peers);
 }
 
 // list [prefix=]: count, names (joined by blanks), 0.name, 0.bytes, ... of the first 20

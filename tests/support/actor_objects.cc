@@ -186,14 +186,19 @@ std::vector<hb_acl_entry> acl_of(const Message& m) {
 // What the export is made of, unless it is memory of the library:
 //   fds= [bytes=]                     each descriptor one chunk
 //   fds= index= count= bytes= [from=]  `count` chunks of `bytes` of one descriptor, side by side
-//   handles= bytes=                    acquired descriptors
+//   handles= bytes=                    acquired descriptors, of one acquire or of several ("a b"); of each
+//                                      `bytes`, or with bytes=0 the whole object
 std::vector<hb_chunk> chunks_of(ActorState& state, const Message& m) {
   std::vector<hb_chunk> out;
   const std::uint64_t bytes = number_of(m, "bytes", kPage);
   if (has(m, "handles")) {
-    const hb_handles* handles = named(state.handles, m, "handles", "h");
-    for (std::size_t i = 0; i < hb_handles_fd_count(handles); ++i)
-      out.push_back({hb_handles_fd(handles, i), 0, bytes});
+    std::istringstream names(text_of(m, "handles"));
+    for (std::string name; names >> name;) {
+      const hb_handles* handles = state.handles.at(name);
+      for (std::size_t i = 0; i < hb_handles_fd_count(handles); ++i)
+        out.push_back(
+            {hb_handles_fd(handles, i), 0, bytes != 0 ? bytes : hb_handles_chunks(handles)[i].object_bytes});
+    }
   } else if (has(m, "index")) {
     const int fd = named(state.fds, m, "fds", "f").at(number_of(m, "index")).get();
     for (std::uint64_t i = 0; i < number_of(m, "count", 1); ++i)

@@ -418,7 +418,8 @@ typedef struct hb_handle_chunk {
   uint32_t handle;        /* index into the descriptors; several chunks may share one */
   uint64_t object_offset; /* of the chunk inside that object */
   uint64_t bytes;
-  uint64_t offset; /* of the chunk inside the export */
+  uint64_t offset;       /* of the chunk inside the export */
+  uint64_t object_bytes; /* of that whole object; for HB_KIND_DRIVER as its exporter declared it */
 } hb_handle_chunk;
 
 /* Acquires and keeps the descriptors of all chunks the range touches. `options->address` and `alias` are
@@ -476,6 +477,8 @@ typedef struct hb_listed {
   uint32_t access;
   uint32_t level;
   uint32_t metadata_bytes;
+  const hb_device_id* peers; /* other GPUs that the exporter let in */
+  size_t peer_count;
 } hb_listed;
 
 typedef struct hb_held {

@@ -40,6 +40,8 @@ class Allocation {
   [[nodiscard]] virtual std::uint32_t handle_kind() const = 0;
   // The GPU it is on; empty for host memory.
   [[nodiscard]] virtual const DeviceId& device() const;
+  // Other GPUs that were let in.
+  [[nodiscard]] virtual std::vector<DeviceId> peers() const { return {}; }
   [[nodiscard]] virtual bool host_granted() const { return true; }  // the CPU may use ptr()
   // In a forked child: the numbers may be the child's own by now, so they are forgotten, not closed.
   virtual void forget_descriptors() noexcept = 0;
@@ -69,6 +71,7 @@ class ImportedRange {
     std::uint64_t at = 0;
     std::uint64_t chunk = 0;         // its number, for errors
     std::uint64_t object_bytes = 0;  // what the chunk's object must at least hold
+    std::uint64_t whole_bytes = 0;   // of that object as the daemon knows it; 0: it does not tell
   };
   [[nodiscard]] virtual Result<void> map(const Part& part) = 0;
   // Valid once all is mapped:
@@ -92,7 +95,7 @@ struct RangeRequest {
   DeviceSet peers = {};
   HostAccess host = HostAccess::kNone;
   std::uint64_t chunks = 0;        // that will come
-  std::uint64_t object_bytes = 0;  // of all their objects, whole; at least what they need
+  std::uint64_t object_bytes = 0;  // of all their objects, whole
 };
 
 class Provider {

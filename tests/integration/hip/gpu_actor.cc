@@ -36,9 +36,11 @@ std::vector<std::uint64_t> words_of(const Message& m, std::uint64_t at, std::uin
   return words;
 }
 
-// gpu_fill|gpu_check mem=|import= on=DEVICE seed= [at=] [stride=]: every byte, or eight at each stride
+// gpu_fill|gpu_check mem=|import= on=DEVICE seed= [offset=] [size=] [at=] [stride=]: every byte, or eight at
+// each stride
 Message each(ActorState& state, const Message& m, bool check) {
-  const Bytes bytes = bytes_of(state, m);
+  Bytes bytes = bytes_of(state, m);
+  bytes.size = number_of(m, "size", bytes.size);
   const std::uint64_t stride = number_of(m, "stride", bytes.size);
   for (std::uint64_t start = 0; start < bytes.size; start += stride) {
     const std::uint64_t count =
@@ -76,6 +78,7 @@ Message fake(ActorState&, const Message& m) {
     state += std::to_string(hip().fake_hip_count(what)) + " " + what + " ";
   }
   out.emplace("calls", calls);
+  out.emplace("reserved", hip().fake_hip_count("reserved"));
   out.emplace("bytes", hip().fake_hip_device_bytes(static_cast<int>(number_of(m, "line"))));
   out.emplace("fds", count_fds());
   int device = -1;

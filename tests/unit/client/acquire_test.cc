@@ -8,13 +8,16 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <cstdlib>
 #include <future>
 
 #include "client.h"
 #include "fake_peer.h"
 #include "handles.h"
+#include "import.h"
 #include "support/memfd.h"
 #include "support/wait.h"
+#include "wire/limits.h"
 
 namespace hb::test {
 namespace {
@@ -203,13 +206,14 @@ TEST_F(AnAcquire, KeepsNoHandlesWhereNotAllFit) {
 
 TEST_F(AnAcquire, RefusesGrantsThatMakeNoSense) {
   const UniqueFd object = sealed_memfd(4096, 1);
-  std::vector<pb::AcquireReply> broken(6, one_chunk_grant(9, 4096));
+  std::vector<pb::AcquireReply> broken(7, one_chunk_grant(9, 4096));
   broken[0].set_length(8192);  // past the export's end
   broken[1].mutable_chunks(0)->set_handle(2);
   broken[2].mutable_chunks(0)->set_size(UINT64_MAX);
   broken[3].set_validity_slot(5000);
   broken[4].clear_chunks();
   broken[5].set_secret("short");
+  broken[6].mutable_chunks(0)->set_object_size(4095);
   bool first = true;
   for (const pb::AcquireReply& reply : broken) {
     auto acquired = start();
@@ -220,6 +224,62 @@ TEST_F(AnAcquire, RefusesGrantsThatMakeNoSense) {
     EXPECT_EQ(result.error().status, HB_PROTO);
     EXPECT_EQ(released(peer().expect(FrameType::kRelease)), 9u);
   }
+}
+
+TEST_F(AnAcquire, TellsObjectsAndPeersAsTheDaemonKnowsThem) {
+  const UniqueFd object = sealed_memfd(8192, 1);
+  pb::AcquireReply reply = one_chunk_grant(10, 4096);
+  reply.mutable_chunks(0)->set_object_size(8192);
+  reply.set_object_bytes(8192);
+  reply.mutable_device()->set_pci("0000:03:00.0");
+  reply.add_peers()->set_uuid("GPU-2");
+  reply.add_peers()->set_partition(3);
+  auto handles = std::async(std::launch::async, [&] { return client::acquire_handles(client_, request_); });
+  peer().answer_share_page(1);
+  peer().reply(peer().expect(FrameType::kAcquire), reply, {object.get()});
+  const auto result = handles.get();
+  ASSERT_TRUE(result) << result.error().message;
+  const std::unique_ptr<hb_handles> held(*result);
+  EXPECT_EQ(held->chunks.at(0).object_bytes, 8192u);
+  EXPECT_EQ(held->grant.object_bytes, 8192u);
+  ASSERT_EQ(held->grant.peers.size(), 2u);
+  EXPECT_EQ(held->grant.peers[0].uuid, "GPU-2");
+  EXPECT_EQ(held->grant.peers[1].partition, 3u);
+}
+
+// GPU memory is mapped in whole objects, whose sizes are needed before the second page. A runtime is never
+// asked for what cannot be reserved.
+TEST_F(AnAcquire, AddressesForWholeObjectsAreKnownOrRefused) {
+  ::setenv("HIPBROKER_HIP_RUNTIME", "/nonexistent/libamdhip64.so", 1);
+  const UniqueFd object = sealed_memfd(4096, 1);
+  client::ImportRequest wanted;
+  wanted.key.target.name = "x";
+  wanted.key.access = HB_ACCESS_READ;
+  wanted.deadline_ns = client::kNoDeadline;
+  bool first = true;
+  const auto import_of = [&](pb::AcquireReply reply) {
+    reply.mutable_device()->set_pci("0000:03:00.0");
+    auto opened = std::async(std::launch::async, [&] { return client::open_import(client_, wanted); });
+    if (std::exchange(first, false)) peer().answer_share_page(1);
+    peer().reply(peer().expect(FrameType::kAcquire), reply, {object.get()});
+    const auto result = opened.get();
+    EXPECT_FALSE(result);
+    EXPECT_EQ(released(peer().expect(FrameType::kRelease)), 11u);
+    return result ? client::Error() : result.error();
+  };
+  // A daemon from before the field: with all chunks at hand it goes on to the runtime, else it says so.
+  const client::Error paged = import_of(grant(11, 5, 1));
+  EXPECT_EQ(paged.status, HB_UNSUPPORTED);
+  EXPECT_NE(paged.message.find("update hipbrokerd"), std::string::npos) << paged.message;
+  EXPECT_NE(import_of(grant(11, 1, 1)).message.find("/nonexistent/"), std::string::npos);
+  pb::AcquireReply told = grant(11, 5, 1);
+  told.set_object_bytes(5 * 4096);
+  EXPECT_NE(import_of(told).message.find("/nonexistent/"), std::string::npos);
+  told.set_object_bytes(UINT64_MAX);
+  const client::Error huge = import_of(told);
+  EXPECT_EQ(huge.status, HB_RANGE);
+  EXPECT_EQ(huge.limit, limits::kExportBytes);
+  ::unsetenv("HIPBROKER_HIP_RUNTIME");
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ class AcquireTest : public testing::Test, public BrokerDriver {
 TEST_F(AcquireTest, AnAcquireTellsEverythingAboutRangeAndExport) {
   ExportRequest request = chunked("kv", 3, 8192);
   request.metadata = "layout";
-  request.device = {"GPU-1234", "0000:c1:00.0", 2};
+  request.placement = {{"GPU-1234", "0000:c1:00.0", 2}, {{"", "0000:c6:00.0", 0}}};
   const Exported out = exported(owner, std::move(request));
   const Acquired got = acquired(other, ranged(by_key(out.key), 8192 + 100, 8192));
   EXPECT_EQ(got.offset, 8292u);
@@ -33,10 +33,54 @@ TEST_F(AcquireTest, AnAcquireTellsEverythingAboutRangeAndExport) {
   EXPECT_EQ(*got.exported.metadata, "layout");
   EXPECT_EQ(*got.exported.name, "kv");
   EXPECT_EQ(got.exported.device->uuid, "GPU-1234");
+  EXPECT_THAT(*got.exported.peers, testing::ElementsAre(Device{"", "0000:c6:00.0", 0}));
+  EXPECT_EQ(got.object_bytes, 2 * 8192u);
+  EXPECT_THAT(got.page.sizes, testing::ElementsAre(8192, 8192));
   EXPECT_EQ(got.exported.size, 3 * 8192u);
   EXPECT_EQ(got.secret, out.secret);
   EXPECT_EQ(got.page.handles.size(), 2u);
   EXPECT_EQ(got.page.first, 1u);
+}
+
+// What an importer that maps whole objects reserves: each object once for each chunk of the range.
+TEST_F(AcquireTest, ObjectsAreCountedWholeForEachChunkOfTheRange) {
+  ExportRequest request = simple("kv", 3 * 4096);
+  request.handles = {memfd(64 * kKiB), memfd(1 * kMiB)};
+  const auto part = [](std::uint32_t handle, std::uint64_t offset) {
+    NewChunk chunk;
+    chunk.handle = handle;
+    chunk.offset = offset;
+    chunk.size = 4096;
+    return chunk;
+  };
+  request.chunks = {part(0, 0), part(1, 8192), part(0, 4096)};
+  request.total_chunks = 3;
+  request.distinct_handles = 2;
+  const Exported out = exported(owner, std::move(request));
+  EXPECT_EQ(acquired(other, by_key(out.key)).object_bytes, kMiB + 2 * 64 * kKiB);
+  EXPECT_EQ(acquired(other, ranged(by_key(out.key), 4096, 4096)).object_bytes, kMiB);
+  const Acquired first = acquired(other, by_key(out.key));
+  EXPECT_THAT(first.page.sizes, testing::ElementsAre(64 * kKiB, kMiB));
+  EXPECT_THAT(first.page.handle_of, testing::ElementsAre(0, 1, 0));
+}
+
+TEST_F(AcquireTest, DeclaredSizesTravelAndTheirSumDoesNotWrap) {
+  ExportRequest request;
+  request.kind = HandleKind::kDriver;
+  request.total_chunks = 2;
+  request.total_size = 2 * 4096;
+  request.chunks.resize(2);
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    request.handles.push_back(driver_handle());
+    request.chunks[i].handle = i;
+    request.chunks[i].size = 4096;
+    request.chunks[i].object_size = i == 0 ? 8192 : UINT64_MAX - 1;
+  }
+  const Exported out = exported(owner, std::move(request));
+  const Acquired one = acquired(other, ranged(by_key(out.key), 0, 4096));
+  EXPECT_EQ(one.object_bytes, 8192u);
+  EXPECT_THAT(one.page.sizes, testing::ElementsAre(8192));
+  EXPECT_EQ(acquired(other, by_key(out.key)).object_bytes, UINT64_MAX);
 }
 
 TEST_F(AcquireTest, RangesAreExactAtEveryChunkEdge) {

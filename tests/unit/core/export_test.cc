@@ -215,11 +215,36 @@ TEST_F(ExportTest, TermsThatMeanNothingAreRefused) {
   lifetime.lifetime = Lifetime::kPersist;
   EXPECT_EQ(refused(std::move(lifetime)).status, HB_UNSUPPORTED);
   ExportRequest device = simple("a");
-  device.device.uuid = "GPU 1";
+  device.placement.device.uuid = "GPU 1";
   EXPECT_EQ(refused(std::move(device)).status, HB_INVALID);
   ExportRequest handles = simple("a");
   handles.distinct_handles = 18'000;
   EXPECT_EQ(refused(std::move(handles)).status, HB_INVALID);
+}
+
+TEST_F(ExportTest, PeersAreDevicesOfMemoryThatIsOnADevice) {
+  const Device owner{"GPU-0", "0000:03:00.0", 0};
+  const auto with = [&](Device device, std::vector<Device> peers) {
+    ExportRequest request = simple("a");
+    request.placement = {std::move(device), std::move(peers)};
+    return refused(std::move(request));
+  };
+  EXPECT_EQ(with({}, {owner}).status, HB_INVALID);
+  EXPECT_EQ(with(owner, {owner, {}}).status, HB_INVALID);
+  EXPECT_THAT(with(owner, {owner, {"GPU 1", "", 0}}).message, testing::HasSubstr("peer 1"));
+  EXPECT_EQ(with(owner, {{"", std::string(limits::kDevicePciBytes + 1, '0'), 0}}).status, HB_INVALID);
+  const Error many = with(owner, std::vector<Device>(limits::kExportPeers + 1, owner));
+  EXPECT_EQ(many.status, HB_QUOTA);
+  EXPECT_EQ(many.what, "peers");
+  EXPECT_EQ(many.limit, limits::kExportPeers);
+
+  const SessionId session = connect(1000);
+  ExportRequest request = simple("a");
+  request.placement = {owner, std::vector<Device>(limits::kExportPeers, {"", "0000:83:00.0", 1})};
+  const Exported out = exported(session, std::move(request));
+  const auto shown = std::get<Shown>(ask(session, ShowRequest{out.id, 0}));
+  EXPECT_EQ(shown.info.view.peers->size(), limits::kExportPeers);
+  EXPECT_EQ(shown.info.view.peers->front().pci, "0000:83:00.0");
 }
 
 TEST_F(ExportTest, ASizeTheKernelDoesNotTellMustBeDeclared) {

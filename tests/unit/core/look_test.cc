@@ -50,6 +50,31 @@ TEST_F(LookTest, AListPagesThroughAllInSlotOrder) {
   EXPECT_TRUE(std::get<Listed>(ask(owner, ListRequest{UINT64_MAX, ""})).exports.empty());
 }
 
+// Peers take room in a frame: a page ends before it is full, and the next goes on.
+TEST_F(LookTest, AListOfExportsWithManyPeersStaysInsideAFrame) {
+  const Device device{std::string(limits::kDeviceUuidBytes, 'u'), std::string(limits::kDevicePciBytes, 'p'),
+                      UINT32_MAX};
+  constexpr std::size_t kExports = 20;
+  for (std::size_t i = 0; i < kExports; ++i) {
+    ExportRequest request = simple("many" + std::to_string(i));
+    request.placement = {device, std::vector<Device>(limits::kExportPeers, device)};
+    static_cast<void>(exported(owner, std::move(request)));
+  }
+  std::size_t seen = 0;
+  ListRequest request;
+  do {
+    const auto page = std::get<Listed>(ask(owner, request));
+    ASSERT_FALSE(page.exports.empty());
+    const std::size_t peers = page.exports.size() * limits::kExportPeers;
+    EXPECT_LE(page.exports.size() * limits::kListEntryBytes +
+                  peers * (limits::kDeviceUuidBytes + limits::kDevicePciBytes),
+              limits::kListBytes);
+    seen += page.exports.size();
+    request.cursor = page.next_cursor;
+  } while (request.cursor != 0);
+  EXPECT_EQ(seen, kExports);
+}
+
 TEST_F(LookTest, APrefixMatchesWholeBytes) {
   for (const char* name : {"kv/a", "kv/b", "kw", "k"}) exported(owner, simple(name));
   EXPECT_THAT(names(owner, "kv/"), testing::ElementsAre("kv/a", "kv/b"));

@@ -51,11 +51,14 @@ TEST(TranslateReply, Acquired) {
   acquired.first_chunk = 1;
   acquired.chunk_count = 3;
   acquired.chunk_base = 4;
-  acquired.exported = {core::ExportId{5},        &name, &metadata, &device, 1001, 2, 6, 12288,
-                       core::HandleKind::kDmaBuf};
+  const std::vector<core::Device> peers{{"GPU-2", "0000:83:00.0", 0}, {"", "0000:c3:00.0", 1}};
+  acquired.exported = {core::ExportId{5},         &name, &metadata, &device, 1001, 2, 6, 12288,
+                       core::HandleKind::kDmaBuf, &peers};
+  acquired.object_bytes = 40'000;
   acquired.secret.fill(0xab);
   acquired.page.chunks = chunks;
   acquired.page.handles = {core::HandleId{1}, core::HandleId{2}};
+  acquired.page.sizes = {8192, 16'384};
   acquired.page.handle_of = {0, 1, 0};
   ipc::ReplyWriter writer;
   const auto bytes = writer.reply(reply_of(FrameType::kAcquire, acquired), {});
@@ -77,6 +80,11 @@ TEST(TranslateReply, Acquired) {
   EXPECT_EQ(message.handle_kind(), 2u);
   EXPECT_EQ(message.device().uuid(), "GPU-1");
   EXPECT_EQ(message.device().partition(), 3u);
+  ASSERT_EQ(message.peers_size(), 2);
+  EXPECT_EQ(message.peers(0).uuid(), "GPU-2");
+  EXPECT_EQ(message.peers(1).pci(), "0000:c3:00.0");
+  EXPECT_EQ(message.peers(1).partition(), 1u);
+  EXPECT_EQ(message.object_bytes(), 40'000u);
   EXPECT_EQ(message.metadata(), "meta");
   EXPECT_EQ(message.secret(), std::string(16, '\xab'));
   EXPECT_EQ(message.name(), "w");
@@ -86,6 +94,9 @@ TEST(TranslateReply, Acquired) {
   EXPECT_EQ(message.chunks(1).handle(), 2u);
   EXPECT_EQ(message.chunks(2).handle(), 1u);
   EXPECT_EQ(message.chunks(1).offset(), 8192u);
+  EXPECT_EQ(message.chunks(0).object_size(), 8192u);
+  EXPECT_EQ(message.chunks(1).object_size(), 16'384u);
+  EXPECT_EQ(message.chunks(2).object_size(), 8192u);
   EXPECT_EQ(message.chunks(0).identity(), message.chunks(2).identity());
   EXPECT_NE(message.chunks(0).identity(), message.chunks(1).identity());
   // A later answer carries nothing of this one.
@@ -152,6 +163,7 @@ TEST(TranslateReply, TheLongestAnswersFitAFrame) {
   const std::string metadata(limits::kMetadataBytes, 'm');
   const core::Device device{std::string(limits::kDeviceUuidBytes, 'u'),
                             std::string(limits::kDevicePciBytes, 'p'), UINT32_MAX};
+  const std::vector<core::Device> peers(limits::kExportPeers, device);
   const core::ProcessInfo process{UINT32_MAX, std::string(15, 'c'), std::string(128, 'g'), ""};
   core::ExportInfo info;
   info.view = {
@@ -166,6 +178,8 @@ TEST(TranslateReply, TheLongestAnswersFitAFrame) {
   const auto list =
       parsed<v1::ListReply>(writer.reply(reply_of(FrameType::kList, listed), {}), FrameType::kList, 0, 42);
   EXPECT_EQ(static_cast<std::size_t>(list.exports_size()), limits::kListEntries);
+  EXPECT_LE(list.exports(0).ByteSizeLong() + 3, limits::kListEntryBytes);
+  info.view.peers = &peers;
 
   core::Holder holder{core::LeaseId{UINT64_MAX},
                       core::ExportId{UINT64_MAX},
@@ -185,12 +199,24 @@ TEST(TranslateReply, TheLongestAnswersFitAFrame) {
   core::Acquired acquired;
   acquired.exported = info.view;
   acquired.offset = acquired.length = acquired.first_chunk = acquired.chunk_count = UINT64_MAX;
+  acquired.chunk_base = acquired.object_bytes = UINT64_MAX;
   acquired.page.chunks = chunks;
   acquired.page.handles.assign(limits::kFrameFds, core::HandleId{UINT64_MAX});
+  acquired.page.sizes.assign(limits::kFrameFds, UINT64_MAX);
   acquired.page.handle_of.assign(limits::kPageChunks, limits::kFrameFds - 1);
   const auto page = parsed<v1::AcquireReply>(writer.reply(reply_of(FrameType::kAcquire, acquired), {}),
                                              FrameType::kAcquire, limits::kFrameFds, 42);
   EXPECT_EQ(static_cast<std::size_t>(page.chunks_size()), limits::kPageChunks);
+  EXPECT_EQ(static_cast<std::size_t>(page.peers_size()), limits::kExportPeers);
+
+  core::Shown shown;
+  shown.info = info;
+  shown.acl.assign(limits::kAclEntries, {core::AclEntry::Kind::kGid, UINT32_MAX, core::Access::kReadWrite});
+  shown.chunks.assign(limits::kListEntries,
+                      {UINT64_MAX, UINT64_MAX, core::AllocationId{UINT64_MAX}, UINT64_MAX, UINT64_MAX});
+  const auto show =
+      parsed<v1::ShowReply>(writer.reply(reply_of(FrameType::kShow, shown), {}), FrameType::kShow, 0, 42);
+  EXPECT_EQ(static_cast<std::size_t>(show.info().peers_size()), limits::kExportPeers);
 }
 
 TEST(TranslateReply, WhatDoesNotFitIsAnErrorAndNotAHalf) {

@@ -32,6 +32,7 @@ v1::Export good_export() {
   message.mutable_device()->set_uuid("GPU-1");
   message.mutable_device()->set_pci("0000:03:00.0");
   message.mutable_device()->set_partition(2);
+  message.add_peers()->set_pci("0000:83:00.0");
   v1::AclEntry* entry = message.add_acl();
   entry->set_kind(v1::AclEntry::GID);
   entry->set_id(44);
@@ -59,7 +60,8 @@ TEST(TranslateRequest, Export) {
   EXPECT_EQ(made.name, "weights");
   EXPECT_EQ(made.metadata, "meta");
   EXPECT_EQ(made.kind, core::HandleKind::kMemfd);
-  EXPECT_EQ(made.device, (core::Device{"GPU-1", "0000:03:00.0", 2}));
+  EXPECT_EQ(made.placement,
+            (core::Placement{{"GPU-1", "0000:03:00.0", 2}, {core::Device{"", "0000:83:00.0", 0}}}));
   EXPECT_EQ(made.acl,
             (std::vector<core::AclEntry>{{core::AclEntry::Kind::kGid, 44, core::Access::kReadWrite}}));
   EXPECT_EQ(made.lifetime, core::Lifetime::kLinger);
@@ -94,6 +96,12 @@ TEST(TranslateRequest, BoundsOfAnExport) {
        [](v1::Export& m, std::size_t n) { m.mutable_device()->set_uuid(std::string(n, 'u')); }},
       {"device PCI address bytes", limits::kDevicePciBytes,
        [](v1::Export& m, std::size_t n) { m.mutable_device()->set_pci(std::string(n, 'p')); }},
+      {"device UUID bytes", limits::kDeviceUuidBytes,
+       [](v1::Export& m, std::size_t n) { m.mutable_peers(0)->set_uuid(std::string(n, 'u')); }},
+      {"peers", limits::kExportPeers,
+       [](v1::Export& m, std::size_t n) {
+         while (static_cast<std::size_t>(m.peers_size()) < n) m.add_peers()->set_pci("p");
+       }},
       {"opaque bytes of a chunk", limits::kOpaqueBytes,
        [](v1::Export& m, std::size_t n) { m.mutable_chunks(0)->set_opaque(std::string(n, 'o')); }},
       {"access list entries", limits::kAclEntries,

@@ -118,6 +118,13 @@ class HipAllocation final : public Allocation {
   }
   [[nodiscard]] std::uint32_t handle_kind() const override { return kind_.load(std::memory_order_relaxed); }
   [[nodiscard]] const DeviceId& device() const override { return known_.device.id; }
+  [[nodiscard]] std::vector<DeviceId> peers() const override {
+    std::vector<DeviceId> out;
+    for (const int ordinal : range_->access().peers)
+      if (const Device* device = known_.context->devices.at(ordinal); device != nullptr)
+        out.push_back(device->id);
+    return out;
+  }
   [[nodiscard]] bool host_granted() const override { return range_->host_granted(); }
   // The range knows whose process it is.
   void forget_descriptors() noexcept override {}
@@ -170,10 +177,16 @@ class HipRange final : public ImportedRange {
     return error;
   }
 
-  // The kernel's word where it has one: what the daemon passes on was declared by the exporter.
+  // The kernel's word where it has one; what the exporter declared for descriptors of a driver's own kind,
+  // of which lseek means nothing.
   Result<std::uint64_t> object_bytes(const Part& part) const {
+    if (kind_ == HB_KIND_DRIVER) {
+      if (part.whole_bytes != 0) return part.whole_bytes;
+      return fail(chunk_error(HB_UNSUPPORTED, part,
+                              "is a descriptor of the driver's own, whose size only its exporter knows, and "
+                              "the daemon is too old to pass that on: update hipbrokerd"));
+    }
     const off_t size = ::lseek(part.object.fd.get(), 0, SEEK_END);
-    if (size < 0 && kind_ == HB_KIND_DRIVER) return part.object_bytes;
     if (size < 0) {
       Error error = system_error(SysError::last("lseek"),
                                  "chunk " + std::to_string(part.chunk) + ": its size", HB_BAD_HANDLE);
@@ -181,12 +194,13 @@ class HipRange final : public ImportedRange {
       return fail(std::move(error));
     }
     const auto bytes = static_cast<std::uint64_t>(size);
-    if (bytes >= part.object_bytes) return bytes;
-    Error error = chunk_error(HB_RANGE, part,
-                              "needs an object of " + std::to_string(part.object_bytes) +
-                                  " bytes and got one of " + std::to_string(bytes));
+    const std::uint64_t wanted = part.whole_bytes != 0 ? part.whole_bytes : part.object_bytes;
+    if (bytes == wanted || (part.whole_bytes == 0 && bytes > wanted)) return bytes;
+    Error error = chunk_error(
+        HB_RANGE, part,
+        "needs an object of " + std::to_string(wanted) + " bytes and got one of " + std::to_string(bytes));
     error.what = "bytes";
-    error.used = part.object_bytes;
+    error.used = wanted;
     error.limit = bytes;
     return fail(std::move(error));
   }
