@@ -28,7 +28,8 @@ namespace hb::test {
   F(hipMemMap, (void* ptr, std::size_t bytes, std::size_t offset, void* handle, unsigned long long))     \
   F(hipMemUnmap, (void* ptr, std::size_t bytes))                                                         \
   F(hipMemSetAccess, (void* ptr, std::size_t bytes, const fakehip::AccessDesc* desc, std::size_t count)) \
-  F(hipMemExportToShareableHandle, (void* out, void* handle, int type, unsigned long long flags))
+  F(hipMemExportToShareableHandle, (void* out, void* handle, int type, unsigned long long flags))        \
+  F(hipMemImportFromShareableHandle, (void** handle, void* os_handle, int type))
 
 struct HipCalls {
 #define HB_GPU_MEMBER(name, parameters) int(*name) parameters = nullptr;

@@ -35,7 +35,7 @@ Message with(Message where, int seed, std::uint64_t stride) {
 
 }  // namespace
 
-GpuTest::GpuTest() : DaemonTest(with_driver_handles()) {}
+GpuTest::GpuTest(std::string visible) : DaemonTest(with_driver_handles()), visible_(std::move(visible)) {}
 
 Actor GpuTest::gpu_actor(const Variables& more, std::optional<std::uint64_t> nofile) {
   ProcessOptions options;
@@ -46,7 +46,7 @@ Actor GpuTest::gpu_actor(const Variables& more, std::optional<std::uint64_t> nof
                          {"HIPBROKER_SYSFS_ROOT", "/nonexistent"},
                          {"XDG_CACHE_HOME", probe_cache(GetParam().handles)},
                          {"FAKE_CUDA_STATE", daemon().run_dir()},
-                         {"CUDA_VISIBLE_DEVICES", ""},
+                         {"CUDA_VISIBLE_DEVICES", visible_},
                          {"HIP_VISIBLE_DEVICES", ""},
                          {"ROCR_VISIBLE_DEVICES", ""}};
   for (const auto* list : {&common, &more})

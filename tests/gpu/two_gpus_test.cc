@@ -7,7 +7,10 @@
 namespace hb::test {
 namespace {
 
-class TwoGpus : public GpuTest {};
+class TwoGpus : public GpuTest {
+ protected:
+  TwoGpus() : GpuTest("0,1") {}
+};
 HB_GPU_CASES(TwoGpus, two_gpu_cases);
 
 TEST_P(TwoGpus, APeerReadsAndWrites) {
