@@ -222,7 +222,8 @@ HB_ROLE(cuda_actor) {
                                 {"gpu_state", gpu_state},
                                 {"cpu_reads", cpu_reads},
                                 {"probe", probe},
-                                {"bench_attach", bench_attach}});
+                                {"bench_attach", bench_attach},
+                                {"shim_calls", shim_calls}});
   const std::vector<std::string> after = targets();
   if (before == after || handles == 0) std::_Exit(status);
   std::fprintf(stderr, "descriptor census of the GPU actor:%s\n", fd_difference(before, after).c_str());

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
 //
-// What the verbs of a process with a GPU share. Private to gpu_actor.cc and attach_bench.cc.
+// What the verbs of a process with a GPU share. Private to
+// the files whose verbs these are.
 #pragma once
 
 #include "fake_hip/abi.h"
@@ -45,5 +46,7 @@ void must(int code, const char* call);
 // bench_attach socket= name= samples=: medians in nanoseconds of attaching and detaching the export, through
 // the broker and by raw calls of libcuda with the same descriptor.
 Message bench_attach(ActorState& state, const Message& m);
+// shim_calls mem=|import= retain_counts=: what else the shim answers, and what of it is not as expected
+Message shim_calls(ActorState& state, const Message& m);
 
 }  // namespace hb::test
