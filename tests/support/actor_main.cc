@@ -129,7 +129,7 @@ void add_client_verbs(VerbTable& table) {
 int actor_main(const std::vector<std::string>&) { return run_actor({}); }
 
 int run_actor(const VerbTable& more) {
-  VerbTable table = more;
+  VerbTable table;
   add_client_verbs(table);
   add_memory_verbs(table);
   add_export_verbs(table);
@@ -137,6 +137,7 @@ int run_actor(const VerbTable& more) {
   add_handle_verbs(table);
   add_looking_verbs(table);
   add_process_verbs(table);
+  for (const auto& [name, verb] : more) table[name] = verb;
   ActorState state;
   while (!state.leaving) {
     const auto message = receive_message(kChannelFd, UINT64_MAX / 2);

@@ -7,27 +7,29 @@
 #include <cstring>
 #include <vector>
 
-#include "support/actor_verbs.h"
+#include "integration/hip/gpu_verbs.h"
 #include "support/fd_census.h"
-#include "unit/fake_hip/hip_child.h"
 
 namespace hb::test {
-namespace {
 
 Hip& hip() {
   static Hip loaded = Hip::load();
   return loaded;
 }
 
-// Copies as a program would: on a device that has been let in. The caller's current device is kept.
-HipError copy(void* to, const void* from, std::size_t bytes, const Message& m) {
+HipError copy_on(int device, void* to, const void* from, std::size_t bytes) {
   int before = 0;
   if (const HipError code = hip().hipGetDevice(&before); code != fh::kSuccess) return code;
-  if (const HipError code = hip().hipSetDevice(static_cast<int>(number_of(m, "on"))); code != fh::kSuccess)
-    return code;
+  if (const HipError code = hip().hipSetDevice(device); code != fh::kSuccess) return code;
   const HipError code = hip().hipMemcpy(to, from, bytes, fh::kCopyDefault);
   static_cast<void>(hip().hipSetDevice(before));
   return code;
+}
+
+namespace {
+
+HipError copy(void* to, const void* from, std::size_t bytes, const Message& m) {
+  return copy_on(static_cast<int>(number_of(m, "on")), to, from, bytes);
 }
 
 std::vector<std::uint64_t> words_of(const Message& m, std::uint64_t at, std::uint64_t bytes) {
@@ -118,8 +120,11 @@ HB_ROLE(gpu_actor) {
   static_cast<void>(UniqueFd(hip().export_fd(handles[0])));
   for (void* handle : handles) static_cast<void>(hip().hipMemRelease(handle));
   const std::vector<std::string> before = open_fds();
-  const int status = run_actor(
-      {{"gpu_fill", gpu_fill}, {"gpu_check", gpu_check}, {"arm", arm}, {"fake", fake}, {"probe", probe}});
+  VerbTable verbs{
+      {"gpu_fill", gpu_fill}, {"gpu_check", gpu_check}, {"arm", arm}, {"fake", fake}, {"probe", probe}};
+  add_gpu_guest_verbs(verbs);
+  if (std::getenv("HB_GPU_MEMORY") != nullptr) add_gpu_memory_verbs(verbs);
+  const int status = run_actor(verbs);
   const std::string difference = fd_difference(before, open_fds());
   if (difference.empty()) std::exit(status);
   std::fprintf(stderr, "descriptor census of the GPU actor:%s\n", difference.c_str());
