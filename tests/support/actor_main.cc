@@ -110,7 +110,8 @@ Message stats(ActorState& state, const Message& m) {
               {"evictions", stats.evictions},
               {"withdrawn", stats.withdrawn},
               {"reconnects", stats.reconnects},
-              {"mapped_bytes", stats.mapped_bytes}};
+              {"mapped_bytes", stats.mapped_bytes},
+              {"failed_frees", stats.failed_frees}};
   for (int i = 0; i < HB_STATS_REFUSALS; ++i)
     if (stats.refusals[i] != 0) out.emplace("refusal" + std::to_string(i), stats.refusals[i]);
   return out;

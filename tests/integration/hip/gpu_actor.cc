@@ -3,10 +3,13 @@
 //
 // The other process: an actor that has loaded the fake runtime, as a program that uses GPUs has.
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <vector>
 
+#include "integration/hip/gpu_fixture.h"
 #include "integration/hip/gpu_verbs.h"
 #include "support/fd_census.h"
 
@@ -65,6 +68,28 @@ Message arm(ActorState&, const Message& m) {
   return {{"status", HB_OK}, {"mappings", hip().fake_hip_count("mappings")}};
 }
 
+// What is mapped or reserved for a GPU in this process, as the kernel sees it: the fake's memory, and large
+// ranges without access, which sanitizers have of their own.
+std::size_t gpu_mappings() {
+  std::size_t count = 0;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long long from = 0;
+    unsigned long long to = 0;
+    char access[5] = {};
+    if (std::sscanf(line.c_str(), "%llx-%llx %4s", &from, &to, access) != 3) continue;
+    const bool memory = line.find("fakehip.") != std::string::npos;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    const bool reserved = false;
+#else
+    const bool reserved =
+        std::string(access) == "---p" && to - from >= kGpuChunk && line.find('/') == std::string::npos;
+#endif
+    count += memory || reserved ? 1 : 0;
+  }
+  return count;
+}
+
 // fake [control=] [line=]: counters of this process and the bytes on a device of the machine. The calls are
 // counted before the control takes effect, all else after it.
 Message fake(ActorState&, const Message& m) {
@@ -82,6 +107,7 @@ Message fake(ActorState&, const Message& m) {
   out.emplace("fds", count_fds());
   int device = -1;
   static_cast<void>(hip().hipGetDevice(&device));
+  state += std::to_string(gpu_mappings()) + " in the kernel's map ";
   state += std::to_string(count_fds()) + " descriptors, device " + std::to_string(device) + ", error " +
            std::to_string(hip().hipPeekAtLastError());
   out.emplace("state", state);

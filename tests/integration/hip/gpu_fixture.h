@@ -61,12 +61,13 @@ class Gpu : public DaemonTest, public testing::WithParamInterface<std::string> {
     return made;
   }
 };
-#define HB_EVERY_GPU_VERSION(suite)                                                                 \
-  INSTANTIATE_TEST_SUITE_P(Hip, suite, testing::Values("6.2", "7.0", "7.1", "7.2", "7.14", "7.15"), \
-                           [](const auto& version) {                                                \
-                             std::string name = "v" + version.param;                                \
-                             name[name.find('.')] = '_';                                            \
-                             return name;                                                           \
-                           })
+#define HB_GPU_VERSIONS(suite, ...)                                                            \
+  INSTANTIATE_TEST_SUITE_P(Hip, suite, testing::Values(__VA_ARGS__), [](const auto& version) { \
+    std::string name = "v" + std::string(version.param);                                       \
+    for (char& c : name)                                                                       \
+      if (c == '.') c = '_';                                                                   \
+    return name;                                                                               \
+  })
+#define HB_EVERY_GPU_VERSION(suite) HB_GPU_VERSIONS(suite, "6.2", "7.0", "7.1", "7.2", "7.14", "7.15")
 
 }  // namespace hb::test

@@ -3,6 +3,10 @@
 //
 // What a program does around the library: streams that are busy or captured, a current device and a pending
 // error of its own, threads, and an end that does not wait for anybody.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "hipbroker/hipbroker.hpp"
 #include "integration/hip/gpu_fixture.h"
 #include "integration/hip/gpu_verbs.h"
 
@@ -174,6 +179,24 @@ Message together(ActorState& state, const Message& m) {
   return out;
 }
 
+// given_back_twice name=: by owners in C++, of which each lets go twice
+Message given_back_twice(ActorState& state, const Message& m) {
+  hb_import_options options = HB_IMPORT_OPTIONS_INIT;
+  const std::string name = text_of(m, "name");
+  options.name = name.c_str();
+  hb_import* made[3] = {};
+  for (hb_import*& one : made)
+    if (const hb_status status = hb_import_open(state.client(m), &options, &one, nullptr); status != HB_OK)
+      return {{"status", status}};
+  for (hb_import* one : made) {
+    hipbroker::Import owner(one);
+    owner = hipbroker::Import();
+    owner = hipbroker::Import();
+  }
+  hb_import_close(nullptr);
+  return {{"status", HB_OK}};
+}
+
 // One round of a thread that works on `mine` and has memory on `other`. Empty: all is as it should be.
 std::string round_of(hb_client* client, int mine, int other, const std::string& name, bool pending) {
   hb_memory_options what = HB_MEMORY_OPTIONS_INIT;
@@ -241,6 +264,32 @@ Message at_once(ActorState& state, const Message& m) {
   return {{"status", all.empty() ? 0 : 1}, {"message", all}};
 }
 
+// in_child_with_client socket=: what a forked child gets that opens a client and asks for GPU memory
+Message in_child_with_client(ActorState&, const Message& m) {
+  auto [mine, theirs] = channel_pair();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    hb_client_options options = HB_CLIENT_OPTIONS_INIT;
+    const std::string socket = text_of(m, "socket");
+    options.socket = socket.c_str();
+    hb_client* client = nullptr;
+    hb_memory* memory = nullptr;
+    hb_memory_options what = HB_MEMORY_OPTIONS_INIT;
+    what.provider = HB_PROVIDER_HIP;
+    what.bytes = 1;
+    hb_error error = HB_ERROR_INIT;
+    hb_status status = hb_client_open(&options, &client, &error);
+    if (status == HB_OK) status = hb_memory_alloc(client, &what, &memory, &error);
+    send_message(theirs.get(), outcome(status, error));
+    ::_exit(0);
+  }
+  theirs.reset();
+  auto answer = receive_message(mine.get(), kWatchdogNs);
+  if (!answer) ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  return answer.value_or(Message{{"status", 1}, {"message", "the child did not answer"}});
+}
+
 // Destroyed after main(), among the last: it is older than the library's first use.
 struct Left {
   ActorState state;
@@ -272,8 +321,10 @@ void add_gpu_guest_verbs(VerbTable& table) {
   table["is_done"] = is_done;
   table["end"] = end;
   table["together"] = together;
+  table["given_back_twice"] = given_back_twice;
   table["at_once"] = at_once;
   table["exit"] = end_process;
+  table["in_child_with_client"] = in_child_with_client;
 }
 
 }  // namespace hb::test
