@@ -2,10 +2,7 @@
 // Copyright (c) 2026 the hipbroker authors
 //
 // Who sees and gets what: design rule 7.
-#include "hipbroker/hipbroker.h"
-#include "support/actor.h"
-#include "support/fixture.h"
-#include "support/memfd.h"
+#include "integration/memory_fixture.h"
 
 namespace hb::test {
 namespace {
@@ -17,11 +14,11 @@ ProcessOptions as(std::uint32_t uid, std::vector<std::uint32_t> groups = {}) {
   return options;
 }
 
-class Access : public DaemonTest {
+class Access : public EveryMemory {
  protected:
   static Answer export_number(Actor& owner, const std::string& name, int number,
                               const std::string& acl = {}) {
-    owner.ok("memfds", {{"fds", name}, {"first", number}});
+    owner.ok("objects", {{"fds", name}, {"first", number}});
     return owner.ok("export", {{"export", name}, {"fds", name}, {"name", name}, {"acl", acl}});
   }
   static hb_status import_status(Actor& who, const std::string& name, std::uint32_t owner,
@@ -35,14 +32,16 @@ class Access : public DaemonTest {
   }
 };
 
-TEST_F(Access, ASquatterNeverMeetsTheOwnersImport) {
+HB_EVERY_MEMORY(Access);
+
+TEST_P(Access, ASquatterNeverMeetsTheOwnersImport) {
   if (!may_change_uid()) return;
-  Actor squatter(daemon(), as(1003));
-  Actor consumer(daemon(), as(1001));
+  Actor squatter = actor(as(1003));
+  Actor consumer = actor(as(1001));
   export_number(squatter, "kv", 66, "u:1001:3");
   EXPECT_EQ(consumer.call("import", {{"name", "kv"}}).status, HB_NOT_FOUND);
   EXPECT_EQ(consumer.call("wait_name", {{"name", "kv"}, {"timeout_ms", 20}}).status, HB_TIMEOUT);
-  Actor producer(daemon(), as(1001));
+  Actor producer = actor(as(1001));
   export_number(producer, "kv", 11);  // the name is free for this uid
   consumer.ok("import", {{"name", "kv"}});
   consumer.ok("pattern", {{"first", 11}});
@@ -53,16 +52,16 @@ TEST_F(Access, ASquatterNeverMeetsTheOwnersImport) {
   EXPECT_EQ(consumer.call("import", {{"import", "x"}, {"name", "kv"}}).status, HB_NOT_FOUND);
 }
 
-TEST_F(Access, ByUidAndByGidReadAndWrite) {
+TEST_P(Access, ByUidAndByGidReadAndWrite) {
   if (!may_change_uid()) return;
-  Actor owner(daemon(), as(1001));
-  Actor in_group(daemon(), as(1002, {5000}));
-  Actor primary(daemon(), [] {
+  Actor owner = actor(as(1001));
+  Actor in_group = actor(as(1002, {5000}));
+  Actor primary = actor([] {
     ProcessOptions options = as(1004);
     options.gid = 5000;
     return options;
   }());
-  Actor outside(daemon(), as(1003, {5001}));
+  Actor outside = actor(as(1003, {5001}));
   export_number(owner, "read", 1, "g:5000:1");
   export_number(owner, "write", 2, "g:5000:3");
   export_number(owner, "mixed", 3, "g:5000:1 u:1002:3");
@@ -82,12 +81,12 @@ TEST_F(Access, ByUidAndByGidReadAndWrite) {
   EXPECT_EQ(primary.ok("peek", {{"import", "write1001/3"}, {"offset", 100}}).number("value"), 200u);
 }
 
-TEST_F(Access, B12_AnotherUidMayWhereTheOwnerSaysSo) {
+TEST_P(Access, B12_AnotherUidMayWhereTheOwnerSaysSo) {
   if (!may_change_uid()) return;
-  Actor owner(daemon(), as(1001));
-  Actor reader(daemon(), as(1002));
-  Actor stranger(daemon(), as(1003));
-  Actor root(daemon());
+  Actor owner = actor(as(1001));
+  Actor reader = actor(as(1002));
+  Actor stranger = actor(as(1003));
+  Actor root = actor();
   Actor admin;
   admin.ok("open", {{"socket", daemon().admin_socket()}});
   const Answer exported = export_number(owner, "a", 5, "u:1002:1");
@@ -128,12 +127,12 @@ TEST_F(Access, B12_AnotherUidMayWhereTheOwnerSaysSo) {
 }
 
 // Withdraw is the owner's session's alone; who cannot see it is not told that it exists.
-TEST_F(Access, B12_WithdrawByOthersIsRefused) {
+TEST_P(Access, B12_WithdrawByOthersIsRefused) {
   if (!may_change_uid()) return;
-  Actor owner(daemon(), as(1001));
+  Actor owner = actor(as(1001));
   const Answer exported = export_number(owner, "a", 5, "u:1002:3");
   const auto withdraw_as = [&](std::uint32_t uid) {
-    Actor other(daemon(), as(uid));
+    Actor other = actor(as(uid));
     return other.call("raw_withdraw", {{"socket", daemon().socket()}, {"id", exported.number("export_id")}})
         .status;
   };
@@ -143,7 +142,9 @@ TEST_F(Access, B12_WithdrawByOthersIsRefused) {
   EXPECT_EQ(owner.ok("list").text("names"), "a");
 }
 
-TEST_F(Access, TheAdminSocketIsForTheDaemonsUserAlone) {
+class AdminSocket : public DaemonTest {};
+
+TEST_F(AdminSocket, IsForTheDaemonsUserAlone) {
   if (!may_change_uid()) return;
   Actor other(as(1002));
   const Answer opened = other.call("open", {{"socket", daemon().admin_socket()}});

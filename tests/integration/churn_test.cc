@@ -8,8 +8,7 @@
 
 #include <random>
 
-#include "support/fixture.h"
-#include "support/memfd.h"
+#include "integration/memory_fixture.h"
 
 namespace hb::test {
 namespace {
@@ -125,6 +124,46 @@ TEST_F(Churn, AThousandExportsAndWithdrawals) {
   if (!kSanitized) {
     EXPECT_LT(daemon().resident(), resident_before + (2 << 20));
   }
+}
+
+class LibraryChurn : public EveryMemory {};
+HB_EVERY_MEMORY(LibraryChurn);
+
+// Through the library on both sides: what 200 sharings leave is what five left.
+TEST_P(LibraryChurn, TwoHundredSharingsLeaveNothing) {
+  Actor producer = actor();
+  Actor consumer = actor();
+  std::uint64_t producer_fds = 0, consumer_fds = 0;
+  std::uint64_t producer_memory = 0, consumer_memory = 0;
+  for (int i = 0; i < 200 && !HasFailure(); ++i) {
+    if (i == 5) {
+      producer_fds = producer.ok("fds").number("count");
+      consumer_fds = consumer.ok("fds").number("count");
+    }
+    if (i == 50) {
+      producer_memory = resident_bytes(producer.pid());
+      consumer_memory = resident_bytes(consumer.pid());
+    }
+    producer.ok("objects", {{"count", 3}, {"first", i}});
+    producer.ok("export", {{"fds", "f"}, {"name", "kv"}});
+    consumer.ok("import", {{"name", "kv"}});
+    consumer.ok("pattern", {{"first", i}});
+    if (i % 2 == 0) consumer.ok("close_import");
+    producer.ok("withdraw");
+    producer.ok("destroy");
+    if (i % 2 == 1) consumer.ok("close_import");
+  }
+  EXPECT_EQ(producer.ok("fds").number("count"), producer_fds);
+  EXPECT_EQ(consumer.ok("fds").number("count"), consumer_fds);
+  EXPECT_EQ(consumer.ok("stats").number("mapped_bytes"), 0u);
+  if (!kSanitized) {
+    EXPECT_LT(resident_bytes(producer.pid()), producer_memory + (2 << 20));
+    EXPECT_LT(resident_bytes(consumer.pid()), consumer_memory + (2 << 20));
+  }
+  consumer.leave();
+  producer.leave();
+  const pb::StatusReply left = counters_when_alone();
+  EXPECT_EQ(left.leases() + left.exports() + left.allocations(), 0u);
 }
 
 }  // namespace

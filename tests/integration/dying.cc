@@ -6,7 +6,9 @@
 //   send      before the (N+1)th packet goes out
 //   sent      right after it went out, its answer never read
 //   receive   right after the (N+1)th packet came in
-// Calls that move nothing (would block) do not count.
+// Calls that move nothing (would block) do not count, nor do those of the fake HIP runtime among its own
+// threads.
+#include <dlfcn.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -34,23 +36,30 @@ Plan& plan() {
   return one;
 }
 
-void reached(const char* where, bool counts) {
+bool is_fake_runtime(void* caller) {
+  Dl_info info{};
+  return ::dladdr(caller, &info) != 0 && info.dli_fname != nullptr &&
+         std::strstr(info.dli_fname, "amdhip64") != nullptr;
+}
+
+void reached(const char* where, bool counts, void* caller) {
   Plan& p = plan();
-  if (p.left < 0 || std::strcmp(p.where, where) != 0 || !counts) return;
+  if (p.left < 0 || std::strcmp(p.where, where) != 0 || !counts || is_fake_runtime(caller)) return;
   if (p.left-- == 0) ::kill(::getpid(), SIGKILL);
 }
 
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) ssize_t sendmsg(int fd, const msghdr* message, int flags) {
-  reached("send", true);
+  void* const caller = __builtin_return_address(0);
+  reached("send", true, caller);
   const ssize_t n = ::syscall(SYS_sendmsg, fd, message, flags);
-  reached("sent", n >= 0);
+  reached("sent", n >= 0, caller);
   return n;
 }
 
 extern "C" __attribute__((visibility("default"))) ssize_t recvmsg(int fd, msghdr* message, int flags) {
   const ssize_t n = ::syscall(SYS_recvmsg, fd, message, flags);
-  reached("receive", n > 0);
+  reached("receive", n > 0, __builtin_return_address(0));
   return n;
 }

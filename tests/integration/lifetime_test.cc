@@ -6,29 +6,27 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "hipbroker/hipbroker.h"
-#include "support/actor.h"
-#include "support/fixture.h"
-#include "support/memfd.h"
+#include "integration/memory_fixture.h"
 
 namespace hb::test {
 namespace {
 
-class Lifetime : public DaemonTest {};
+class Lifetime : public EveryMemory {};
+HB_EVERY_MEMORY(Lifetime);
 
-TEST_F(Lifetime, B02_AKeyOfWhatWasWithdrawnIsAnsweredAtOnce) {
-  Actor producer(daemon());
-  Actor consumer(daemon());
-  producer.ok("memfds");
+TEST_P(Lifetime, B02_AKeyOfWhatWasWithdrawnIsAnsweredAtOnce) {
+  Actor producer = actor();
+  Actor consumer = actor();
+  producer.ok("objects");
   const std::string key = producer.ok("export", {{"fds", "f"}}).text("key");
   producer.ok("withdraw");
   EXPECT_EQ(consumer.call("import", {{"key", key}}).status, HB_GONE);  // no deadline: the watchdog is ours
 }
 
-TEST_F(Lifetime, B02_AProducerThatIsStoppedIsNotAsked) {
-  Actor producer(daemon());
-  Actor consumer(daemon());
-  producer.ok("memfds", {{"count", 3}, {"first", 5}});
+TEST_P(Lifetime, B02_AProducerThatIsStoppedIsNotAsked) {
+  Actor producer = actor();
+  Actor consumer = actor();
+  producer.ok("objects", {{"count", 3}, {"first", 5}});
   const std::string key = producer.ok("export", {{"fds", "f"}}).text("key");
   producer.process().signal(SIGSTOP);
   ASSERT_TRUE(poll_until([&] { return process_state(producer.pid()) == 'T'; }));
@@ -39,10 +37,10 @@ TEST_F(Lifetime, B02_AProducerThatIsStoppedIsNotAsked) {
   producer.ok("ping");
 }
 
-TEST_F(Lifetime, AKilledProducersExportsEndAndReadersKeepTheirBytes) {
-  Actor producer(daemon());
-  Actor consumer(daemon());
-  producer.ok("memfds", {{"count", 3}, {"first", 5}});
+TEST_P(Lifetime, AKilledProducersExportsEndAndReadersKeepTheirBytes) {
+  Actor producer = actor();
+  Actor consumer = actor();
+  producer.ok("objects", {{"count", 3}, {"first", 5}});
   const std::string key = producer.ok("export", {{"fds", "f"}, {"name", "kv"}}).text("key");
   consumer.ok("import", {{"key", key}});
   producer.kill9();
@@ -53,10 +51,10 @@ TEST_F(Lifetime, AKilledProducersExportsEndAndReadersKeepTheirBytes) {
   expect_baseline("after the producer was killed", 1);
 }
 
-TEST_F(Lifetime, AKilledConsumersLeasesEnd) {
-  Actor producer(daemon());
-  Actor consumer(daemon());
-  producer.ok("memfds");
+TEST_P(Lifetime, AKilledConsumersLeasesEnd) {
+  Actor producer = actor();
+  Actor consumer = actor();
+  producer.ok("objects");
   producer.ok("export", {{"fds", "f"}, {"name", "kv"}});
   consumer.ok("import", {{"name", "kv"}});
   consumer.ok("acquire", {{"name", "kv"}});
@@ -67,7 +65,8 @@ TEST_F(Lifetime, AKilledConsumersLeasesEnd) {
 }
 
 // A worker that the producer forked lives on: the death of the process that connected is what counts. The
-// library closes its socket in the child; a client that does not, leaves it open there.
+// library closes its socket in the child; a client that does not, leaves it open there. Whose memory it was
+// is the same to all of it.
 class SleepingChild : public DaemonTest, public testing::WithParamInterface<bool> {};
 
 TEST_P(SleepingChild, DoesNotKeepADeadProducersExports) {
@@ -95,10 +94,10 @@ INSTANTIATE_TEST_SUITE_P(Lifetime, SleepingChild, testing::Bool(), [](const auto
   return which.param ? "OfTheLibrary" : "ThatHoldsTheSocket";
 });
 
-TEST_F(Lifetime, AClientOutlivesTheDaemon) {
-  Actor producer(daemon());
-  Actor consumer(daemon());
-  producer.ok("memfds", {{"first", 8}});
+TEST_P(Lifetime, AClientOutlivesTheDaemon) {
+  Actor producer = actor();
+  Actor consumer = actor();
+  producer.ok("objects", {{"first", 8}});
   producer.ok("export", {{"fds", "f"}, {"name", "kv"}});
   consumer.ok("import", {{"name", "kv"}});
   daemon().kill9();
@@ -108,7 +107,7 @@ TEST_F(Lifetime, AClientOutlivesTheDaemon) {
   EXPECT_EQ(consumer.ok("current").number("current"), 0u);
   consumer.ok("pattern", {{"first", 8}});
   // Who never had one is told at once, whatever the deadline.
-  Actor late;
+  Actor late = process();
   EXPECT_EQ(late.call("open", {{"socket", daemon().socket()}}).status, HB_NO_DAEMON);
 
   consumer.start("ping");  // waits until there is a daemon again
@@ -126,14 +125,14 @@ TEST_F(Lifetime, AClientOutlivesTheDaemon) {
 }
 
 // What dies in the middle of `script`, after so many frames sent or received, leaves nothing behind.
-class KillPoints : public DaemonTest {
+class KillPoints : public EveryMemory {
  protected:
   // False once the script ran to its end without being killed.
   template <class Script>
   bool dies(const std::string& where, int frames, Script&& script) {
     ProcessOptions options;
     options.env.emplace_back("HB_TEST_DIE_AT", where + ":" + std::to_string(frames));
-    Actor actor(options);
+    Actor actor = process(options);
     if (!script(actor)) return true;
     actor.leave();
     return false;
@@ -146,13 +145,14 @@ class KillPoints : public DaemonTest {
     EXPECT_EQ(left.waits(), 0u) << when;
   }
 };
+HB_EVERY_MEMORY(KillPoints);
 
-TEST_F(KillPoints, OfAProducer) {
+TEST_P(KillPoints, OfAProducer) {
   for (const std::string where : {"send", "sent", "receive"}) {
     int frames = 0;
     const auto script = [&](Actor& actor) {
       return !actor.call("open", {{"socket", daemon().socket()}}).died &&
-             !actor.call("memfds", {{"count", 600}}).died &&
+             !actor.call("objects", {{"count", 600}}).died &&
              !actor.call("export", {{"fds", "f"}, {"name", "kv"}}).died &&
              !actor.call("export", {{"export", "part"}, {"fds", "f"}, {"index", 3}}).died &&
              !actor.call("withdraw", {{"export", "part"}}).died;
@@ -168,16 +168,12 @@ TEST_F(KillPoints, OfAProducer) {
   }
 }
 
-TEST_F(KillPoints, OfAConsumer) {
-  RawPeer owner = peer();
-  std::vector<UniqueFd> memory;
-  for (std::uint64_t i = 0; i < 600; ++i) memory.push_back(sealed_memfd(kPage, i));
-  ASSERT_EQ(owner.export_fds("kv", borrow(memory)).status, HB_OK);
+TEST_P(KillPoints, OfAConsumer) {
+  Actor owner = actor();
+  owner.ok("objects", {{"count", 600}});
+  owner.ok("export", {{"fds", "f"}, {"name", "kv"}});
   const std::size_t held = daemon().fd_count();
-  const auto leases_left = [&] {
-    pb::Who who;
-    return owner.call<pb::WhoReply>(FrameType::kWho, who).reply.holders_size();
-  };
+  const auto leases_left = [&] { return owner.ok("who").number("count"); };
   for (const std::string where : {"send", "sent", "receive"}) {
     int frames = 0;
     const auto script = [&](Actor& actor) {

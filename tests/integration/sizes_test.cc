@@ -4,26 +4,30 @@
 // Sizes, offsets, order and identity of what is shared.
 #include <fcntl.h>
 
-#include "hipbroker/hipbroker.h"
-#include "support/actor.h"
-#include "support/fixture.h"
-#include "support/memfd.h"
+#include <cstring>
+
+#include "integration/memory_fixture.h"
 
 namespace hb::test {
 namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
-class Sizes : public DaemonTest {};
+class Sizes : public EveryMemory {};
+HB_EVERY_MEMORY(Sizes);
 
-TEST_F(Sizes, B03_EverySizeIsReportedExactly) {
-  Actor producer(daemon());
-  Actor consumer(daemon());
-  const std::uint64_t sizes[] = {(1ull << 31) - 4096, 1ull << 31, (1ull << 32) + 2 * kMiB, 120ull << 30};
+// About descriptors as they come, not about memory: chunks that share an object or a page, openings of one
+// file, pages of a reply. A GPU's runtime maps whole allocations and shows no descriptor of its own.
+class Descriptors : public DaemonTest {};
+
+TEST_P(Sizes, B03_EverySizeIsReportedExactly) {
+  Actor producer = actor();
+  Actor consumer = actor();
+  const std::uint64_t sizes[] = {(1ull << 31) - unit(), 1ull << 31, (1ull << 32) + 2 * kMiB, 120ull << 30};
   int number = 0;
   for (const std::uint64_t size : sizes) {
     const std::string name = "size" + std::to_string(++number);
-    producer.ok("memfds", {{"fds", name}, {"bytes", size}, {"first", number}});
+    producer.ok("objects", {{"fds", name}, {"bytes", size}, {"first", number}});
     EXPECT_EQ(producer.ok("export", {{"export", name}, {"fds", name}, {"bytes", size}, {"name", name}})
                   .number("bytes"),
               size);
@@ -55,7 +59,7 @@ TEST_F(Sizes, B03_EverySizeIsReportedExactly) {
   EXPECT_EQ(consumer.ok("stats").number("mapped_bytes"), 120ull << 30);
 }
 
-TEST_F(Sizes, B03_SixtyOneThousandChunksOfOneObject) {
+TEST_F(Descriptors, B03_SixtyOneThousandChunksOfOneObject) {
   Actor producer(daemon());
   Actor consumer(daemon());
   constexpr std::uint64_t kCount = 61'440;
@@ -90,10 +94,10 @@ TEST_F(Sizes, B03_SixtyOneThousandChunksOfOneObject) {
   }
 }
 
-TEST_F(Sizes, B15_EveryViewIntoOneAllocationReadsItsOwnBytes) {
-  Actor producer(daemon());
-  Actor consumer(daemon());
-  producer.ok("memfds", {{"bytes", 16 * kMiB}});
+TEST_P(Sizes, B15_EveryViewIntoOneAllocationReadsItsOwnBytes) {
+  Actor producer = actor();
+  Actor consumer = actor();
+  producer.ok("objects", {{"bytes", 16 * kMiB}});
   const std::size_t before = daemon().fd_count();
   for (std::uint64_t i = 0; i < 4; ++i) {
     producer.ok("put", {{"index", 0}, {"offset", i * 4 * kMiB}, {"bytes", kMiB}, {"number", i + 1}});
@@ -117,14 +121,14 @@ TEST_F(Sizes, B15_EveryViewIntoOneAllocationReadsItsOwnBytes) {
   }
   const std::uint64_t allocation = producer.ok("show", {{"name", "view0"}}).number("0.allocation");
   EXPECT_EQ(producer.ok("show", {{"name", "view3"}}).number("0.allocation"), allocation);
-  for (const std::uint64_t from : {15 * kMiB + kPage, 16 * kMiB, 0 - kMiB}) {
+  for (const std::uint64_t from : {15 * kMiB + kPage, 16 * kMiB - kPage}) {
     const Answer past = producer.call(
         "export", {{"export", "past"}, {"fds", "f"}, {"index", 0}, {"from", from}, {"bytes", kMiB}});
     EXPECT_EQ(past.status, HB_RANGE) << past;
   }
 }
 
-TEST_F(Sizes, B18_OneAllocationIsKnownUnderAllItsNames) {
+TEST_F(Descriptors, B18_OneAllocationIsKnownUnderAllItsNames) {
   Actor producer(daemon());
   Actor consumer(daemon());
   RawPeer admin = admin_peer();
@@ -162,7 +166,7 @@ TEST_F(Sizes, B18_OneAllocationIsKnownUnderAllItsNames) {
   expect_fds(before + 2, "allocations held");
 }
 
-TEST_F(Sizes, TwoExportsOfOneAllocationInOneExport) {
+TEST_F(Descriptors, TwoExportsOfOneAllocationInOneExport) {
   RawPeer raw = peer();
   const UniqueFd memory = sealed_memfd(kPage, 3);
   const UniqueFd again = memory.duplicate();
@@ -175,37 +179,45 @@ TEST_F(Sizes, TwoExportsOfOneAllocationInOneExport) {
   EXPECT_EQ(got.fds.size(), 1u);
 }
 
-class Counts : public DaemonTest, public testing::WithParamInterface<int> {};
+class Counts : public EveryMemory {
+ protected:
+  void in_order_both_ways(std::uint64_t n) {
+    SCOPED_TRACE(std::to_string(n) + " chunks");
+    Actor producer = actor();
+    Actor consumer = actor();
+    producer.ok("objects", {{"count", n}});
+    const std::size_t before = daemon().fd_count();
+    producer.ok("export", {{"fds", "f"}, {"name", "many"}});
+    expect_fds(before + n, "allocations held");
+    const std::uint64_t consumer_before = consumer.ok("fds").number("count");
+    const Answer got = consumer.ok("acquire", {{"name", "many"}});
+    EXPECT_EQ(got.number("fd_count"), n);
+    EXPECT_EQ(got.number("handle_chunks"), n);
+    EXPECT_EQ(consumer.ok("handle_pattern").number("chunks"), n);
+    consumer.ok("import", {{"name", "many"}});
+    EXPECT_EQ(consumer.ok("pattern").number("chunks"), n);
+    consumer.ok("release");
+    const std::uint64_t kept = is({"7.14", "7.15"}) ? n : 0;  // by the runtime, for each chunk imported
+    EXPECT_LE(consumer.ok("fds").number("count"), consumer_before + kept + 1);  // + its validity page
+    EXPECT_TRUE(poll_until([&] { return producer.ok("who").number("count") == 1; }));
+    EXPECT_EQ(producer.ok("withdraw").number("holders"), 1u);
+    expect_baseline("after withdraw", 2);
+    consumer.leave();
+    producer.leave();
+  }
+};
+HB_EVERY_MEMORY(Counts);
 
-TEST_P(Counts, B22_InOrderBothWays) {
-  Actor producer(daemon());
-  Actor consumer(daemon());
-  const int count = GetParam();
-  const auto n = static_cast<std::uint64_t>(count);
-  producer.ok("memfds", {{"count", count}});
-  const std::size_t before = daemon().fd_count();
-  producer.ok("export", {{"fds", "f"}, {"name", "many"}});
-  expect_fds(before + n, "allocations held");
-  const std::uint64_t consumer_before = consumer.ok("fds").number("count");
-  const Answer got = consumer.ok("acquire", {{"name", "many"}});
-  EXPECT_EQ(got.number("fd_count"), n);
-  EXPECT_EQ(got.number("handle_chunks"), n);
-  EXPECT_EQ(consumer.ok("handle_pattern").number("chunks"), n);
-  consumer.ok("import", {{"name", "many"}});
-  EXPECT_EQ(consumer.ok("pattern").number("chunks"), n);
-  consumer.ok("release");
-  EXPECT_LE(consumer.ok("fds").number("count"), consumer_before + 1);  // + its validity page
-  EXPECT_TRUE(poll_until([&] { return producer.ok("who").number("count") == 1; }));
-  EXPECT_EQ(producer.ok("withdraw").number("holders"), 1u);
-  expect_baseline("after withdraw", 2);
-  consumer.leave();
-  producer.leave();
+TEST_P(Counts, B22_OneAndAroundOneFrame) {
+  for (const std::uint64_t count : {1, 252, 253, 254}) in_order_both_ways(count);
 }
-INSTANTIATE_TEST_SUITE_P(B22, Counts, testing::Values(1, 252, 253, 254, 506, 1000),
-                         [](const auto& which) { return std::to_string(which.param) + "Chunks"; });
+TEST_P(Counts, B22_SeveralFrames) {
+  for (const std::uint64_t count : {506, 1000})
+    if (count < 1000 || !on_gpu()) in_order_both_ways(count);  // a thousand of a GPU's: B21
+}
 
 // The library in front may hide the page borders: here the pages are asked for one by one.
-TEST_F(Sizes, B22_PagesOfEverySize) {
+TEST_F(Descriptors, B22_PagesOfEverySize) {
   RawPeer raw = peer();
   std::vector<UniqueFd> memory;
   for (std::uint64_t i = 0; i < 300; ++i) memory.push_back(sealed_memfd(kPage, i));

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
 //
-// A producer and a consumer in different processes, through the library and the daemon.
+// A producer and a consumer in different processes, through the library and the daemon, with every kind of
+// memory.
 #include <signal.h>
 
-#include "hipbroker/hipbroker.h"
-#include "support/actor.h"
-#include "support/fixture.h"
-#include "support/memfd.h"
+#include "integration/memory_fixture.h"
 
 namespace hb::test {
 namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
-class WholePath : public DaemonTest {
+class WholePath : public EveryMemory {
  protected:
   // 6 MiB in three chunks, every byte known, exported as "kv".
   Answer export_kv(Actor& producer, Message more = {}) {
@@ -25,10 +23,14 @@ class WholePath : public DaemonTest {
     return producer.ok("export", more);
   }
 };
+HB_EVERY_MEMORY(WholePath);
 
-TEST_F(WholePath, ThreeChunksByNameAndBack) {
-  Actor producer(daemon());
-  Actor consumer(daemon());
+// Names and keys are the same whatever they name.
+class NamesAndKeys : public DaemonTest {};
+
+TEST_P(WholePath, ThreeChunksByNameAndBack) {
+  Actor producer = actor();
+  Actor consumer = actor();
   const Answer exported = export_kv(producer, {{"meta", "layout=nhd"}});
   EXPECT_EQ(exported.number("bytes"), 6 * kMiB);
 
@@ -56,9 +58,9 @@ TEST_F(WholePath, ThreeChunksByNameAndBack) {
   producer.leave();
 }
 
-TEST_F(WholePath, AnImporterThatWaitsForANameGetsItOnceItExists) {
-  Actor producer(daemon());
-  Actor consumer(daemon());
+TEST_P(WholePath, AnImporterThatWaitsForANameGetsItOnceItExists) {
+  Actor producer = actor();
+  Actor consumer = actor();
   consumer.start("import", {{"name", "kv"}, {"wait", 1}});
   RawPeer admin = admin_peer();
   ASSERT_TRUE(poll_until([&] { return admin.status().reply.waits() == 1; }));
@@ -74,9 +76,9 @@ TEST_F(WholePath, AnImporterThatWaitsForANameGetsItOnceItExists) {
   EXPECT_TRUE(poll_until([&] { return admin.status().reply.waits() == 0; }));
 }
 
-TEST_F(WholePath, AnonymousByKeyAndSubRangeKeys) {
-  Actor producer(daemon());
-  Actor consumer(daemon());
+TEST_P(WholePath, AnonymousByKeyAndSubRangeKeys) {
+  Actor producer = actor();
+  Actor consumer = actor();
   producer.ok("alloc", {{"bytes", 6 * kMiB}, {"chunk", 2 * kMiB}});
   producer.ok("fill", {{"mem", "m"}, {"seed", 7}});
   const std::string key = producer.ok("export", {{"mem", "m"}}).text("key");
@@ -107,9 +109,9 @@ TEST_F(WholePath, AnonymousByKeyAndSubRangeKeys) {
   producer.leave();
 }
 
-TEST_F(WholePath, AtAWishedAddress) {
-  Actor producer(daemon());
-  Actor consumer(daemon());
+TEST_P(WholePath, AtAWishedAddress) {
+  Actor producer = actor();
+  Actor consumer = actor();
   export_kv(producer);
   // Free under the sanitizers too, which take most addresses for themselves.
   const std::uint64_t wish = 0x7e90'0000'0000;
@@ -119,26 +121,27 @@ TEST_F(WholePath, AtAWishedAddress) {
                                              {"name", "kv"},
                                              {"offset", 5000},
                                              {"bytes", 100},
-                                             {"address", wish + 0x1000'0000 + 5000 % kPage}});
-  EXPECT_EQ(part.number("ptr"), wish + 0x1000'0000 + 5000 % kPage);
+                                             {"address", wish + 0x1000'0000 + 5000 % unit()}});
+  EXPECT_EQ(part.number("ptr"), wish + 0x1000'0000 + 5000 % unit());
   EXPECT_EQ(
       consumer
           .call("import", {{"name", "kv"}, {"offset", 4096}, {"bytes", 100}, {"address", wish + 0x2000'0001}})
           .status,
       HB_RANGE);
   // Taken: by the first import, and nothing of it may have been touched.
-  EXPECT_EQ(
-      consumer
-          .call("import",
-                {{"import", "x"}, {"name", "kv"}, {"access", HB_ACCESS_READ_WRITE}, {"address", wish + kMiB}})
-          .status,
-      HB_ADDRESS);
+  EXPECT_EQ(consumer
+                .call("import", {{"import", "x"},
+                                 {"name", "kv"},
+                                 {"access", HB_ACCESS_READ_WRITE},
+                                 {"address", wish + 2 * kMiB}})
+                .status,
+            HB_ADDRESS);
   consumer.ok("check", {{"import", "i"}, {"seed", 1}});
   EXPECT_EQ(producer.ok("who", {{"name", "kv"}}).number("count"), 2u);
 }
 
-TEST_F(WholePath, InTheExportingProcessAsSecondMappingOrAlias) {
-  Actor producer(daemon());
+TEST_P(WholePath, InTheExportingProcessAsSecondMappingOrAlias) {
+  Actor producer = actor();
   const Answer exported = export_kv(producer);
   const Answer second =
       producer.ok("import", {{"import", "second"}, {"name", "kv"}, {"access", HB_ACCESS_READ_WRITE}});
@@ -155,9 +158,9 @@ TEST_F(WholePath, InTheExportingProcessAsSecondMappingOrAlias) {
   producer.leave();
 }
 
-TEST_F(WholePath, ReadOnlyRefusesWriting) {
-  Actor producer(daemon());
-  Actor consumer(daemon());
+TEST_P(WholePath, ReadOnlyRefusesWriting) {
+  Actor producer = actor();
+  Actor consumer = actor();
   export_kv(producer);
   consumer.ok("import", {{"name", "kv"}, {"access", HB_ACCESS_READ}});
   EXPECT_EQ(consumer.ok("try_write", {{"import", "i"}}).number("signal"), std::uint64_t{SIGSEGV});
@@ -167,18 +170,18 @@ TEST_F(WholePath, ReadOnlyRefusesWriting) {
   EXPECT_EQ(consumer.ok("try_write", {{"import", "w"}}).number("signal"), 0u);
 }
 
-TEST_F(WholePath, MaxAccessReadKeepsEvenTheOwnersUidFromWriting) {
-  Actor producer(daemon());
-  Actor consumer(daemon());
+TEST_P(WholePath, MaxAccessReadKeepsEvenTheOwnersUidFromWriting) {
+  Actor producer = actor();
+  Actor consumer = actor();
   export_kv(producer, {{"max_access", HB_ACCESS_READ}});
   EXPECT_EQ(consumer.call("import", {{"name", "kv"}, {"access", HB_ACCESS_READ_WRITE}}).status, HB_READ_ONLY);
   consumer.ok("import", {{"name", "kv"}, {"access", HB_ACCESS_READ}});
 }
 
 // A second import is the first one: same pointer, no lease, and no word with the daemon, which is stopped.
-TEST_F(WholePath, ACachedImportNeedsNoDaemon) {
-  Actor producer(daemon());
-  Actor consumer(daemon());
+TEST_P(WholePath, ACachedImportNeedsNoDaemon) {
+  Actor producer = actor();
+  Actor consumer = actor();
   const Answer exported = export_kv(producer);
   const Answer first = consumer.ok("import", {{"import", "a"}, {"key", exported.text("key")}});
   daemon().process().signal(SIGSTOP);
@@ -198,9 +201,9 @@ TEST_F(WholePath, ACachedImportNeedsNoDaemon) {
   EXPECT_TRUE(poll_until([&] { return producer.ok("who", {{"name", "kv"}}).number("count") == 0; }));
 }
 
-TEST_F(WholePath, KeptImportsHitAfterTheirLastCloseButNeverAfterTheEnd) {
-  Actor producer(daemon());
-  Actor consumer;
+TEST_P(WholePath, KeptImportsHitAfterTheirLastCloseButNeverAfterTheEnd) {
+  Actor producer = actor();
+  Actor consumer = process();
   consumer.ok("open", {{"socket", daemon().socket()}, {"cache", 64 * kMiB}});
   const Answer exported = export_kv(producer);
   const std::string key = exported.text("key");
@@ -216,9 +219,9 @@ TEST_F(WholePath, KeptImportsHitAfterTheirLastCloseButNeverAfterTheEnd) {
   consumer.leave();
 }
 
-TEST_F(WholePath, WithdrawnIsGoneButWhatIsMappedStays) {
-  Actor producer(daemon());
-  Actor consumer(daemon());
+TEST_P(WholePath, WithdrawnIsGoneButWhatIsMappedStays) {
+  Actor producer = actor();
+  Actor consumer = actor();
   const Answer exported = export_kv(producer);
   consumer.ok("import", {{"key", exported.text("key")}});
   EXPECT_EQ(consumer.ok("current").number("current"), 1u);
@@ -240,8 +243,8 @@ TEST_F(WholePath, WithdrawnIsGoneButWhatIsMappedStays) {
   producer.leave();
 }
 
-TEST_F(WholePath, WithdrawByIdByRangeAndAll) {
-  Actor producer(daemon());
+TEST_P(WholePath, WithdrawByIdByRangeAndAll) {
+  Actor producer = actor();
   producer.ok("alloc", {{"bytes", 8 * kMiB}, {"chunk", 2 * kMiB}});
   std::vector<std::uint64_t> ids;
   for (int i = 0; i < 4; ++i)
@@ -267,11 +270,12 @@ TEST_F(WholePath, WithdrawByIdByRangeAndAll) {
   expect_baseline("after all was withdrawn", 1);
 }
 
-TEST_F(WholePath, DescriptorsWithoutMapping) {
-  Actor producer(daemon());
-  Actor consumer(daemon());
-  producer.ok("memfds", {{"count", 5}, {"bytes", 4 * kPage}, {"first", 40}});
-  producer.ok("export", {{"fds", "f"}, {"bytes", 4 * kPage}, {"name", "raw"}});
+TEST_P(WholePath, DescriptorsWithoutMapping) {
+  Actor producer = actor();
+  Actor consumer = actor();
+  const std::uint64_t size = 4 * unit();
+  producer.ok("objects", {{"count", 5}, {"bytes", size}, {"first", 40}});
+  producer.ok("export", {{"fds", "f"}, {"bytes", size}, {"name", "raw"}});
   const std::uint64_t before = consumer.ok("fds").number("count");
   const Answer got = consumer.ok("acquire", {{"name", "raw"}});
   EXPECT_EQ(got.number("fd_count"), 5u);
@@ -279,10 +283,10 @@ TEST_F(WholePath, DescriptorsWithoutMapping) {
   EXPECT_EQ(got.number("ptr"), 0u);
   consumer.ok("handle_pattern", {{"first", 40}});
   // Part: the chunks it touches.
-  const Answer part = consumer.ok(
-      "acquire", {{"handles", "part"}, {"name", "raw"}, {"offset", 4 * kPage + 8}, {"bytes", 4 * kPage}});
+  const Answer part =
+      consumer.ok("acquire", {{"handles", "part"}, {"name", "raw"}, {"offset", size + 8}, {"bytes", size}});
   EXPECT_EQ(part.number("fd_count"), 2u);
-  EXPECT_EQ(part.number("first_offset"), 4 * kPage);
+  EXPECT_EQ(part.number("first_offset"), size);
   consumer.ok("handle_pattern", {{"handles", "part"}, {"first", 41}});
   EXPECT_EQ(producer.ok("who", {{"name", "raw"}}).number("count"), 2u);
   consumer.ok("release", {{"handles", "part"}});
@@ -293,7 +297,7 @@ TEST_F(WholePath, DescriptorsWithoutMapping) {
   consumer.leave();
 }
 
-TEST_F(WholePath, NamesAtTheLimitAndOtherScripts) {
+TEST_F(NamesAndKeys, NamesAtTheLimitAndOtherScripts) {
   Actor producer(daemon());
   Actor consumer(daemon());
   producer.ok("memfds");
@@ -319,7 +323,7 @@ TEST_F(WholePath, NamesAtTheLimitAndOtherScripts) {
       HB_OK);
 }
 
-TEST_F(WholePath, TheBrokerIdSaysWhereAKeyCanBeOpened) {
+TEST_F(NamesAndKeys, TheBrokerIdSaysWhereAKeyCanBeOpened) {
   Actor producer(daemon());
   producer.ok("memfds");
   const std::string text = producer.ok("export", {{"fds", "f"}}).text("key");

@@ -110,7 +110,8 @@ Message stats(ActorState& state, const Message& m) {
               {"evictions", stats.evictions},
               {"withdrawn", stats.withdrawn},
               {"reconnects", stats.reconnects},
-              {"mapped_bytes", stats.mapped_bytes}};
+              {"mapped_bytes", stats.mapped_bytes},
+              {"failed_frees", stats.failed_frees}};
   for (int i = 0; i < HB_STATS_REFUSALS; ++i)
     if (stats.refusals[i] != 0) out.emplace("refusal" + std::to_string(i), stats.refusals[i]);
   return out;
@@ -129,7 +130,7 @@ void add_client_verbs(VerbTable& table) {
 int actor_main(const std::vector<std::string>&) { return run_actor({}); }
 
 int run_actor(const VerbTable& more) {
-  VerbTable table = more;
+  VerbTable table;
   add_client_verbs(table);
   add_memory_verbs(table);
   add_export_verbs(table);
@@ -137,6 +138,7 @@ int run_actor(const VerbTable& more) {
   add_handle_verbs(table);
   add_looking_verbs(table);
   add_process_verbs(table);
+  for (const auto& [name, verb] : more) table[name] = verb;
   ActorState state;
   while (!state.leaving) {
     const auto message = receive_message(kChannelFd, UINT64_MAX / 2);

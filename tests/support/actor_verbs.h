@@ -47,7 +47,8 @@ void add_handle_verbs(VerbTable& table);
 void add_looking_verbs(VerbTable& table);
 void add_process_verbs(VerbTable& table);
 
-// Obeys until it is told to leave, or the test is gone. `more`: verbs besides those of every actor.
+// Obeys until it is told to leave, or the test is gone. `more`: verbs besides those of every actor, or in
+// their place.
 int run_actor(const VerbTable& more);
 int actor_main(const std::vector<std::string>& args);
 

@@ -592,6 +592,8 @@ typedef struct hb_stats {
   uint64_t reconnects;
   uint64_t mapped_bytes;                /* now */
   uint64_t refusals[HB_STATS_REFUSALS]; /* by -status: refusals[-HB_STALE] */
+  uint64_t failed_frees; /* of the whole process: driver calls that failed while GPU memory was given back.
+                            What they left is lost until the process ends */
 } hb_stats;
 HB_API void hb_client_get_stats(const hb_client* client, hb_stats* ret_stats); /* fills by ret_stats->size */
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 
 #include "hipbroker/hipbroker.h"
+#include "providers/hip/mapped_range.h"
 #include "providers/hip/provider.h"
 #include "providers/host.h"
 
@@ -52,5 +53,7 @@ Provider* provider_of(std::uint32_t handle_kind, const DeviceId& device) {
   if (!device.empty()) return &gpu();
   return handle_kind == HB_KIND_MEMFD || handle_kind == HB_KIND_DMABUF ? &host() : nullptr;
 }
+
+std::uint64_t failed_frees() { return hip::teardown_failures(); }
 
 }  // namespace hb::client

@@ -111,4 +111,7 @@ class Provider {
 // runtime, whatever the kind of its descriptors.
 [[nodiscard]] Provider* provider_of(std::uint32_t handle_kind, const DeviceId& device);
 
+// Driver calls that failed while memory was given back, in this process.
+[[nodiscard]] std::uint64_t failed_frees();
+
 }  // namespace hb::client

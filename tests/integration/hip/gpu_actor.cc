@@ -3,31 +3,36 @@
 //
 // The other process: an actor that has loaded the fake runtime, as a program that uses GPUs has.
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <vector>
 
-#include "support/actor_verbs.h"
+#include "integration/hip/gpu_fixture.h"
+#include "integration/hip/gpu_verbs.h"
 #include "support/fd_census.h"
-#include "unit/fake_hip/hip_child.h"
 
 namespace hb::test {
-namespace {
 
 Hip& hip() {
   static Hip loaded = Hip::load();
   return loaded;
 }
 
-// Copies as a program would: on a device that has been let in. The caller's current device is kept.
-HipError copy(void* to, const void* from, std::size_t bytes, const Message& m) {
+HipError copy_on(int device, void* to, const void* from, std::size_t bytes) {
   int before = 0;
   if (const HipError code = hip().hipGetDevice(&before); code != fh::kSuccess) return code;
-  if (const HipError code = hip().hipSetDevice(static_cast<int>(number_of(m, "on"))); code != fh::kSuccess)
-    return code;
+  if (const HipError code = hip().hipSetDevice(device); code != fh::kSuccess) return code;
   const HipError code = hip().hipMemcpy(to, from, bytes, fh::kCopyDefault);
   static_cast<void>(hip().hipSetDevice(before));
   return code;
+}
+
+namespace {
+
+HipError copy(void* to, const void* from, std::size_t bytes, const Message& m) {
+  return copy_on(static_cast<int>(number_of(m, "on")), to, from, bytes);
 }
 
 std::vector<std::uint64_t> words_of(const Message& m, std::uint64_t at, std::uint64_t bytes) {
@@ -65,6 +70,28 @@ Message arm(ActorState&, const Message& m) {
   return {{"status", HB_OK}, {"mappings", hip().fake_hip_count("mappings")}};
 }
 
+// What is mapped or reserved for a GPU in this process, as the kernel sees it: the fake's memory, and large
+// ranges without access, which sanitizers have of their own.
+std::size_t gpu_mappings() {
+  std::size_t count = 0;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long long from = 0;
+    unsigned long long to = 0;
+    char access[5] = {};
+    if (std::sscanf(line.c_str(), "%llx-%llx %4s", &from, &to, access) != 3) continue;
+    const bool memory = line.find("fakehip.") != std::string::npos;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    const bool reserved = false;
+#else
+    const bool reserved =
+        std::string(access) == "---p" && to - from >= kGpuChunk && line.find('/') == std::string::npos;
+#endif
+    count += memory || reserved ? 1 : 0;
+  }
+  return count;
+}
+
 // fake [control=] [line=]: counters of this process and the bytes on a device of the machine. The calls are
 // counted before the control takes effect, all else after it.
 Message fake(ActorState&, const Message& m) {
@@ -83,6 +110,7 @@ Message fake(ActorState&, const Message& m) {
   out.emplace("fds", count_fds());
   int device = -1;
   static_cast<void>(hip().hipGetDevice(&device));
+  state += std::to_string(gpu_mappings()) + " in the kernel's map ";
   state += std::to_string(count_fds()) + " descriptors, device " + std::to_string(device) + ", error " +
            std::to_string(hip().hipPeekAtLastError());
   out.emplace("state", state);
@@ -121,8 +149,11 @@ HB_ROLE(gpu_actor) {
   static_cast<void>(UniqueFd(hip().export_fd(handles[0])));
   for (void* handle : handles) static_cast<void>(hip().hipMemRelease(handle));
   const std::vector<std::string> before = open_fds();
-  const int status = run_actor(
-      {{"gpu_fill", gpu_fill}, {"gpu_check", gpu_check}, {"arm", arm}, {"fake", fake}, {"probe", probe}});
+  VerbTable verbs{
+      {"gpu_fill", gpu_fill}, {"gpu_check", gpu_check}, {"arm", arm}, {"fake", fake}, {"probe", probe}};
+  add_gpu_guest_verbs(verbs);
+  if (std::getenv("HB_GPU_MEMORY") != nullptr) add_gpu_memory_verbs(verbs);
+  const int status = run_actor(verbs);
   const std::string difference = fd_difference(before, open_fds());
   if (difference.empty()) std::exit(status);
   std::fprintf(stderr, "descriptor census of the GPU actor:%s\n", difference.c_str());

@@ -24,6 +24,14 @@ inline constexpr const char* kPci2 = "0000:83:00.0";
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
+// A process of its own with the fake runtime of that version, on a machine that this test program shares.
+[[nodiscard]] inline Variables gpu_environment(const std::string& version) {
+  return {{"FAKE_HIP_VERSION", version}, {"FAKE_HIP_STATE", "gpu" + std::to_string(::getpid())},
+          {"HIPBROKER_PROBE", "assume"}, {"HIPBROKER_SYSFS_ROOT", "/nonexistent"},
+          {"HIP_VISIBLE_DEVICES", ""},   {"ROCR_VISIBLE_DEVICES", ""},
+          {"CUDA_VISIBLE_DEVICES", ""}};
+}
+
 class Gpu : public DaemonTest, public testing::WithParamInterface<std::string> {
  protected:
   [[nodiscard]] bool is(std::initializer_list<const char*> versions) const {
@@ -35,10 +43,7 @@ class Gpu : public DaemonTest, public testing::WithParamInterface<std::string> {
   [[nodiscard]] Actor gpu_actor(const Variables& more = {}, std::optional<std::uint64_t> nofile = {}) {
     ProcessOptions options;
     options.nofile = nofile;
-    options.env = {{"FAKE_HIP_VERSION", GetParam()}, {"FAKE_HIP_STATE", "gpu" + std::to_string(::getpid())},
-                   {"HIPBROKER_PROBE", "assume"},    {"HIPBROKER_SYSFS_ROOT", "/nonexistent"},
-                   {"HIP_VISIBLE_DEVICES", ""},      {"ROCR_VISIBLE_DEVICES", ""},
-                   {"CUDA_VISIBLE_DEVICES", ""}};
+    options.env = gpu_environment(GetParam());
     for (const auto& variable : more) options.env.push_back(variable);
     Actor actor(options, "gpu_actor");
     actor.ok("open", {{"socket", daemon().socket()}});
@@ -56,12 +61,13 @@ class Gpu : public DaemonTest, public testing::WithParamInterface<std::string> {
     return made;
   }
 };
-#define HB_EVERY_GPU_VERSION(suite)                                                                 \
-  INSTANTIATE_TEST_SUITE_P(Hip, suite, testing::Values("6.2", "7.0", "7.1", "7.2", "7.14", "7.15"), \
-                           [](const auto& version) {                                                \
-                             std::string name = "v" + version.param;                                \
-                             name[name.find('.')] = '_';                                            \
-                             return name;                                                           \
-                           })
+#define HB_GPU_VERSIONS(suite, ...)                                                            \
+  INSTANTIATE_TEST_SUITE_P(Hip, suite, testing::Values(__VA_ARGS__), [](const auto& version) { \
+    std::string name = "v" + std::string(version.param);                                       \
+    for (char& c : name)                                                                       \
+      if (c == '.') c = '_';                                                                   \
+    return name;                                                                               \
+  })
+#define HB_EVERY_GPU_VERSION(suite) HB_GPU_VERSIONS(suite, "6.2", "7.0", "7.1", "7.2", "7.14", "7.15")
 
 }  // namespace hb::test

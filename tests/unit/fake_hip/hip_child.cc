@@ -27,9 +27,11 @@ void* Hip::symbol(const char* name) const { return ::dlsym(library, name); }
 Hip Hip::load() {
   const char* version = std::getenv("FAKE_HIP_VERSION");
   const bool six = version != nullptr && version[0] == '6';
-  const char* path = six ? FAKE_HIP_PATH_6 : FAKE_HIP_PATH_7;
+  std::string path = six ? FAKE_HIP_PATH_6 : FAKE_HIP_PATH_7;
+  if (const char* elsewhere = std::getenv("HB_FAKE_HIP_DIR"); elsewhere != nullptr)
+    path = elsewhere + path.substr(path.rfind('/'));
   Hip hip;
-  hip.library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  hip.library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (hip.library == nullptr) {
     std::fprintf(stderr, "%s\n", ::dlerror());
     std::abort();

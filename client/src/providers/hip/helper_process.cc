@@ -20,6 +20,10 @@
 #include "clock.h"
 #include "wire/unique_fd.h"
 
+// clone() by the C library's own name for it. The thread sanitizer stands before the other one, takes every
+// new process for a fork with a copy of its locks, and here there is one copy.
+extern "C" int __clone(int (*function)(void*), void* stack, int flags, void* argument, ...);
+
 namespace hb::client::hip {
 namespace {
 
@@ -77,8 +81,8 @@ HB_BARE int stand_between(void* data) {
   char default_action[64] = {};
   ::syscall(SYS_rt_sigaction, SIGCHLD, default_action, nullptr, 8);
   int pidfd = -1;
-  const int program = ::clone(become_program, job.program_stack,
-                              CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &job, &pidfd);
+  const int program = ::__clone(become_program, job.program_stack,
+                                CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &job, &pidfd);
   End end{-1, 0};
   if (program < 0) {
     job.exec_errno = errno;
@@ -196,7 +200,7 @@ Result<HelperEnd> run_helper(const std::vector<std::string>& argv, std::uint64_t
   sigset_t before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int middle = ::clone(stand_between, stacks.top(0), CLONE_VM, &job);
+  const int middle = ::__clone(stand_between, stacks.top(0), CLONE_VM, &job);
   const SysError cause = SysError::last("clone");
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (middle < 0) return fail(system_error(cause, doing));
