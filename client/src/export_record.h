@@ -36,6 +36,7 @@ struct ExportRecord {
   std::uint32_t owner_uid = 0;
   const void* ptr = nullptr;       // of its first byte; nullptr when descriptors were brought along
   std::weak_ptr<Memory> memory;    // weak: freeing memory is the caller's business
+  bool library_memory = false;     // and once that was freed, its addresses are others'
   std::vector<AddressSpan> spans;  // where in this process its bytes are mapped, as far as known
   ExportedRanges::Ticket ranges;   // what hb_range_gone finds it by
   std::weak_ptr<Client> client;    // that made it

@@ -160,6 +160,7 @@ Result<std::shared_ptr<ExportRecord>> create_on(const std::shared_ptr<Session>& 
   record->owner_uid = session->hello().uid;
   record->ptr = request.ptr;
   record->memory = plan.memory;
+  record->library_memory = plan.memory != nullptr;
   record->spans = spans_of(request);
   return record;
 }

@@ -7,17 +7,21 @@
 #include <cstring>
 #include <vector>
 
+#include "integration/hip/raw_memory.h"
 #include "support/actor_verbs.h"
 #include "support/fd_census.h"
 #include "unit/fake_hip/hip_child.h"
 
 namespace hb::test {
-namespace {
 
-Hip& hip() {
+Hip& gpu_runtime() {
   static Hip loaded = Hip::load();
   return loaded;
 }
+
+namespace {
+
+Hip& hip() { return gpu_runtime(); }
 
 // Copies as a program would: on a device that has been let in. The caller's current device is kept.
 HipError copy(void* to, const void* from, std::size_t bytes, const Message& m) {
@@ -36,9 +40,9 @@ std::vector<std::uint64_t> words_of(const Message& m, std::uint64_t at, std::uin
   return words;
 }
 
-// gpu_fill|gpu_check mem=|import= on=DEVICE seed= [at=] [stride=]: every byte, or eight at each stride
+// gpu_fill|gpu_check mem=|import=|raw= on=DEVICE seed= [at=] [stride=]: every byte, or eight at each stride
 Message each(ActorState& state, const Message& m, bool check) {
-  const Bytes bytes = bytes_of(state, m);
+  const Bytes bytes = has(m, "raw") ? raw_bytes(m) : bytes_of(state, m);
   const std::uint64_t stride = number_of(m, "stride", bytes.size);
   for (std::uint64_t start = 0; start < bytes.size; start += stride) {
     const std::uint64_t count =
@@ -76,6 +80,12 @@ Message fake(ActorState&, const Message& m) {
     state += std::to_string(hip().fake_hip_count(what)) + " " + what + " ";
   }
   out.emplace("calls", calls);
+  out.emplace("mallocs", hip().fake_hip_count("mallocs"));
+  long long exports = 0;
+  for (const char* call : {"hipMemExportToShareableHandle", "hipMemRetainAllocationHandle",
+                           "hipMemGetHandleForAddressRange", "hsa_amd_portable_export_dmabuf"})
+    exports += std::max(0LL, hip().fake_hip_count(("calls:" + std::string(call)).c_str()));
+  out.emplace("export_calls", exports);
   out.emplace("bytes", hip().fake_hip_device_bytes(static_cast<int>(number_of(m, "line"))));
   out.emplace("fds", count_fds());
   int device = -1;
@@ -116,10 +126,16 @@ HB_ROLE(gpu_actor) {
   std::vector<void*> handles(warm == nullptr ? 1 : std::strtoul(warm, nullptr, 10));
   for (void*& handle : handles) handle = hip().create(kChunk);
   static_cast<void>(UniqueFd(hip().export_fd(handles[0])));
+  void* plain = nullptr;
+  static_cast<void>(hip().hipMalloc(&plain, kChunk));
+  static_cast<void>(hip().hipFree(plain));
   for (void* handle : handles) static_cast<void>(hip().hipMemRelease(handle));
   const std::vector<std::string> before = open_fds();
-  const int status = run_actor(
-      {{"gpu_fill", gpu_fill}, {"gpu_check", gpu_check}, {"arm", arm}, {"fake", fake}, {"probe", probe}});
+  VerbTable verbs{
+      {"gpu_fill", gpu_fill}, {"gpu_check", gpu_check}, {"arm", arm}, {"fake", fake}, {"probe", probe}};
+  add_raw_verbs(verbs);
+  add_raw_share_verbs(verbs);
+  const int status = run_actor(verbs);
   const std::string difference = fd_difference(before, open_fds());
   if (difference.empty()) std::exit(status);
   std::fprintf(stderr, "descriptor census of the GPU actor:%s\n", difference.c_str());

@@ -46,8 +46,10 @@ void ask_range(const HipTable& hip, const void* ptr, PointerFacts& facts) {
   facts.bytes = bytes;
 }
 
-std::string not_told(const std::string& what) {
-  return what + "; say what it is (hb_export_options.memory), or export hipMemCreate memory by its handles";
+void set_untold(const std::string& what, PointerFacts& facts) {
+  facts.maker_untold = true;
+  facts.reason =
+      what + "; say what it is (hb_export_options.memory), or export hipMemCreate memory by its handles";
 }
 
 // Device memory: by whom.
@@ -66,7 +68,7 @@ void tell_maker(const Runtime& runtime, const void* ptr, PointerFacts& facts) {
       if (info.type == kHsaReserved) facts.reason = "the addresses are reserved and nothing is mapped there";
       if (info.type == kHsaIpc || info.type == kHsaGraphics)
         facts.reason = "it came from another process or another driver: its owner can export it";
-      if (info.type == kHsaUnknown) facts.reason = not_told("HSA does not know this device memory");
+      if (info.type == kHsaUnknown) set_untold("HSA does not know this device memory", facts);
       return;
     }
   }
@@ -76,8 +78,8 @@ void tell_maker(const Runtime& runtime, const void* ptr, PointerFacts& facts) {
     return;
   }
   if (facts.failure) return;
-  facts.reason =
-      not_told("device memory of which HIP does not tell who made it, and libhsa-runtime64 is not loaded");
+  set_untold("device memory of which HIP does not tell who made it, and libhsa-runtime64 is not loaded",
+             facts);
 }
 
 }  // namespace

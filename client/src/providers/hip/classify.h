@@ -23,6 +23,7 @@ struct PointerFacts {
   std::uint64_t bytes = 0;  // of the allocation, or of the one mapping
   int ordinal = -1;
   std::uint64_t buffer_id = 0;
+  bool maker_untold = false;     // device memory, of which this runtime does not say who made it
   std::optional<Error> failure;  // the question itself failed: nothing is known
 
   [[nodiscard]] MemoryIdentity identity() const { return {base, bytes, buffer_id}; }

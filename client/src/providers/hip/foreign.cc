@@ -119,8 +119,10 @@ class ForeignHandles final : public ForeignAllocation {
     // A number that every export of the handle answers would stay open: nobody knows here when the handle
     // goes, and the program may have exported it, too. Its addresses give a number of their own.
     if (context.quirks.on(Quirk::kSharedExportDescriptor) && handle.base != nullptr &&
-        exports_address_ranges(context))
-      if (auto own = export_address_range(context, handle.base, handle.bytes, doing)) return own;
+        exports_address_ranges(context)) {
+      auto own = export_address_range(context, handle.base, handle.bytes, doing);
+      if (own || own.error().status != HB_NOT_SHAREABLE) return own;
+    }
     return export_handle(context, static_cast<MemHandle>(handle.handle), doing);
   }
 

@@ -314,8 +314,7 @@ Result<std::unique_ptr<Allocation>> adopt_pointer(const AdoptRequest& request) {
     return fail(HB_NOT_SHAREABLE, std::string("ptr was said to be ") + kind_name(request.claim) + "; it is " +
                                       kind_name(facts.kind));
   PointerFacts taken = facts;
-  // The runtime knows the address and cannot tell who made the memory: the caller's word.
-  if (facts.kind == MemoryKind::kUnknown && facts.base != 0 && facts.ordinal >= 0) taken.kind = request.claim;
+  if (facts.maker_untold) taken.kind = request.claim;
   if (auto able = refuse_kind(taken); !able) return tl::unexpected(std::move(able.error()));
   const Device* const device = now->devices.at(taken.ordinal);
   if (device == nullptr)
