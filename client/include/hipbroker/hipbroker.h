@@ -316,18 +316,24 @@ typedef struct hb_export_options {
  * HB_QUOTA, HB_NO_FDS, HB_NOT_SHAREABLE, HB_UNSUPPORTED, HB_MIXED (on different GPUs), HB_DEVICE, HB_BUSY,
  * HB_GONE (hb_range_gone came meanwhile), HB_INVALID.
  *
- * GPU memory that the library did not make stays its maker's: keep it until the export is withdrawn, and call
- * hb_range_gone before it is unmapped or freed. The runtime must be loaded already. Three ways:
- *   handles        works with every runtime. The allocation must have been created with the descriptor type
- *                  (hipMemHandleTypePosixFileDescriptor). HIP 7.14 answers every export of one handle with
- * one descriptor number: give `base`, and the library makes one of its own; without it the number stays open,
- * as after an export of yours, until you close it or the process ends. ptr, hipMemMap HIP 7.12 or newer,
- * mapping by mapping; memory created without a type, too. ptr, hipMalloc the owning allocation, cut to the
- * bytes asked for, where it has its buffer to itself: below 2 MiB allocations share one, and a reader would
- * reach the neighbours. Needs the HSA runtime that HIP loads; without it HIP 7.0, and ptr at the start of the
- * allocation. A runtime that must not be asked about unknown pointers (HIP 7.14 and 7.15 crash on imported
- * ones, unless hb_hip_probe saw otherwise) takes a `ptr` only with `memory`; a wrong `memory` can crash the
- * process there. Pool memory (hipMallocAsync) and memory of the CPU are refused by name.
+ * GPU memory that the library did not make stays its maker's: keep it until the export is withdrawn, and
+ * call hb_range_gone before it is unmapped or freed. Its runtime must be loaded already.
+ *
+ * By handles: works with every runtime. The allocations must have been created with the descriptor type
+ * (hipMemHandleTypePosixFileDescriptor). HIP 7.14 answers every export of a handle with the same descriptor
+ * number; with `base` the library gets one of its own, without it that number stays open, as after an export
+ * of yours, until you close it.
+ *
+ * By ptr, mapped by hipMemMap: HIP 7.12 or newer; every mapping the range touches, created with a type or
+ * not.
+ *
+ * By ptr, of hipMalloc: the owning allocation, cut to the bytes asked for, if it has its buffer to itself.
+ * Allocations below 2 MiB share one, and a reader would reach the neighbours. Needs the HSA runtime that HIP
+ * loads; without it HIP 7.0 or newer, and ptr at the start of the allocation.
+ *
+ * Some runtimes must not be asked about unknown pointers: HIP 7.14 and 7.15 crash on imported ones, unless
+ * hb_hip_probe saw otherwise. They take a `ptr` only with `memory`, and a false `memory` can crash there.
+ * Pool memory (hipMallocAsync) and memory of the CPU are refused by name.
  *
  * HB_NOT_SHAREABLE: this memory cannot be exported, other memory may. The reason is remembered: asking again
  * costs no export call. Imported memory is refused before any driver call: pass its key on.
@@ -387,7 +393,8 @@ HB_API void hb_export_destroy(hb_export* exported);
 /* You are about to unmap or free [ptr, ptr + bytes). Every export over any byte of it, made by any client of
  * this process with `ptr` or with the `base` of handles, is withdrawn when this returns: the daemon has
  * answered, or the session was lost and its exports with it. What was remembered of the memory is forgotten.
- * An export that another thread is just making of it fails with HB_GONE, and is waited for.
+ * An export that another thread is just making of it fails with HB_GONE, and is waited for. Exports of
+ * hb_memory_alloc memory that was freed live on: its addresses are others' now.
  * HB_TIMEOUT: the daemon did not answer within HB_RANGE_GONE_NS; the session was ended, which ends all its
  * exports. Free the memory all the same.
  * For free and munmap hooks: without an export near the range it takes no lock, allocates nothing and makes

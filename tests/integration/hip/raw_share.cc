@@ -18,6 +18,7 @@ namespace hb::test {
 namespace {
 
 std::atomic<bool> g_hooked{false};
+std::atomic<void*> g_also{nullptr};  // said to be gone whenever anything is
 std::atomic<std::uint64_t> g_hook_calls{0};
 std::atomic<std::uint64_t> g_hook_failures{0};
 std::atomic<std::uint64_t> g_hook_withdrawn{0};
@@ -139,8 +140,9 @@ Message rounds(ActorState& state, const Message& m) {
   return {{"status", HB_OK}};
 }
 
-// hook on=1|0: calls of the hook so far, how many of them failed, exports they ended
+// hook on=1|0 [raw=]: calls of the hook so far, how many of them failed, exports they ended
 Message hook(ActorState&, const Message& m) {
+  g_also = has(m, "raw") ? raw_bytes(m).at : nullptr;
   g_hooked = number_of(m, "on") != 0;
   return {{"status", HB_OK},
           {"calls", g_hook_calls.load()},
@@ -201,10 +203,12 @@ void add_raw_share_verbs(VerbTable& table) {
 // Stands in front of libc's for the library and the runtime, as a hook of a communication library does.
 extern "C" __attribute__((visibility("default"))) int munmap(void* at, std::size_t bytes) {
   using namespace hb::test;
-  if (g_hooked) {
+  void* const also = g_also;
+  for (void* range : {at, also}) {
+    if (!g_hooked || range == nullptr) continue;
     hb_withdrawn withdrawn = HB_WITHDRAWN_INIT;
     ++g_hook_calls;
-    if (hb_range_gone(at, bytes, &withdrawn, nullptr) != HB_OK) ++g_hook_failures;
+    if (hb_range_gone(range, range == at ? bytes : 1, &withdrawn, nullptr) != HB_OK) ++g_hook_failures;
     g_hook_withdrawn += withdrawn.exports;
   }
   return static_cast<int>(::syscall(SYS_munmap, at, bytes));
