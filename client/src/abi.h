@@ -18,6 +18,7 @@
 #include "client.h"
 #include "error.h"
 #include "hipbroker/hipbroker.h"
+#include "library_scope.h"
 #include "providers/placement.h"
 
 struct hb_client {
@@ -34,6 +35,7 @@ hb_status report(hb_status status, const char* message, hb_error* out, Client* c
 // Runs `body`, a Result<void>; counts a refusal for `client` (may be null).
 template <class Body>
 hb_status boundary(Client* client, hb_error* error, Body&& body) noexcept {
+  const LibraryScope inside;
   try {
     Result<void> result = body();
     if (result) return HB_OK;

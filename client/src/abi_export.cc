@@ -28,11 +28,17 @@ Result<ExportRequest> read_export(const hb_export_options* options) {
   if (given->metadata == nullptr && given->metadata_bytes > 0) return null_argument("metadata");
   if (given->acl == nullptr && given->acl_count > 0) return null_argument("acl");
   if (given->chunks == nullptr && given->chunk_count > 0) return null_argument("chunks");
-  if (given->ptr != nullptr && given->chunk_count > 0)
-    return fail(HB_INVALID, "ptr and chunks are both given; the memory is one or the other");
+  if (given->handles == nullptr && given->handle_count > 0) return null_argument("handles");
+  if ((given->ptr != nullptr) + (given->chunk_count > 0) + (given->handle_count > 0) > 1)
+    return fail(HB_INVALID, "more than one of ptr, chunks and handles is given; the memory is one of them");
+  if (given->memory != HB_MEMORY_UNKNOWN && given->memory != HB_MEMORY_VMM &&
+      given->memory != HB_MEMORY_MALLOC)
+    return fail(HB_INVALID, "memory must be HB_MEMORY_UNKNOWN, HB_MEMORY_VMM or HB_MEMORY_MALLOC");
   request.metadata = {static_cast<const std::byte*>(given->metadata), given->metadata_bytes};
   request.acl = {given->acl, given->acl_count};
   request.chunks = {given->chunks, given->chunk_count};
+  request.handles = {given->handles, given->handle_count};
+  request.memory = static_cast<MemoryKind>(given->memory);
   request.max_access = given->max_access;
   request.ptr = given->ptr;
   request.bytes = given->bytes;
@@ -41,7 +47,7 @@ Result<ExportRequest> read_export(const hb_export_options* options) {
   if (!device) return tl::unexpected(std::move(device.error()));
   request.device = std::move(*device);
   if (given->ptr != nullptr && !request.device.empty())
-    return fail(HB_INVALID, "device is for chunks; memory at ptr knows its own");
+    return fail(HB_INVALID, "device is for chunks and handles; memory at ptr knows its own");
   return request;
 }
 
@@ -132,4 +138,7 @@ hb_status hb_withdraw_all(hb_client* client, uint64_t deadline_ns, hb_withdrawn*
                          [&] { return put(withdraw_all(*client->client, deadline_ns), ret_withdrawn); });
 }
 
-void hb_export_destroy(hb_export* exported) { delete exported; }
+void hb_export_destroy(hb_export* exported) {
+  const LibraryScope inside;
+  delete exported;
+}

@@ -115,6 +115,7 @@ hb_status hb_import_subkey(const hb_import* imported, uint64_t offset, uint64_t 
 }
 
 void hb_import_close(hb_import* imported) {
+  const LibraryScope inside;
   if (imported != nullptr) close_import(imported);
 }
 
@@ -156,6 +157,7 @@ int hb_handles_take_fd(hb_handles* handles, size_t index) {
 }
 
 void hb_handles_release(hb_handles* handles) {
+  const LibraryScope inside;
   if (handles == nullptr) return;
   // In a forked child the numbers may be the child's own by now: they are forgotten, not closed.
   if (!handles->client->is_here())

@@ -61,4 +61,7 @@ void hb_memory_get_info(const hb_memory* memory, hb_memory_info* ret_info) {
   info.device = device_id_of(allocation.device());
   write_info(info, ret_info);
 }
-void hb_memory_free(hb_memory* memory) { delete memory; }
+void hb_memory_free(hb_memory* memory) {
+  const LibraryScope inside;
+  delete memory;
+}

@@ -135,9 +135,8 @@ std::vector<std::shared_ptr<ExportRecord>> Client::live_exports_over(const void*
   const auto start = reinterpret_cast<std::uintptr_t>(ptr);
   auto live = live_exports();
   std::erase_if(live, [&](const auto& record) {
-    const auto own = reinterpret_cast<std::uintptr_t>(record->ptr);
-    if (record->ptr == nullptr) return true;
-    return own < start ? start - own >= record->bytes : own - start >= bytes;
+    return std::none_of(record->spans.begin(), record->spans.end(),
+                        [&](const AddressSpan& span) { return span.overlaps(start, bytes); });
   });
   return live;
 }
@@ -153,6 +152,7 @@ void Client::forget_export(std::uint64_t id) {
     exports_.erase(found);
   }
   gone->withdrawn.store(true, std::memory_order_release);
+  gone->ranges.remove();
   ExportRegistry::get().remove(*gone);
 }
 

@@ -25,7 +25,7 @@ struct ClientOptions {
   std::uint64_t cache_bytes = 0;
 };
 
-class Client {
+class Client : public std::enable_shared_from_this<Client> {
  public:
   // Never connected before: HB_NO_DAEMON at once, whatever the deadline.
   [[nodiscard]] static Result<std::shared_ptr<Client>> open(ClientOptions options);

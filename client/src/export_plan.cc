@@ -14,42 +14,118 @@
 namespace hb::client {
 namespace {
 
-Result<void> plan_pointer(const ExportRequest& request, ExportPlan& plan) {
-  const auto interval = IntervalMap::get().find(request.ptr);
-  if (!interval)
-    return fail(HB_NOT_SHAREABLE,
-                "ptr is not in memory of hb_memory_alloc; export other memory by its descriptors (chunks)");
-  if (interval->origin == Origin::kImported)
-    return fail(HB_NOT_SHAREABLE,
-                "ptr was imported from another process: forward the key instead, it is valid for others too");
-  plan.memory = interval->memory.lock();
-  if (plan.memory == nullptr) return fail(HB_NOT_SHAREABLE, "ptr lies in memory that is being freed");
-  const Allocation& allocation = plan.memory->allocation();
-  const std::uint64_t start = reinterpret_cast<std::uintptr_t>(request.ptr) - interval->start;
-  if (request.bytes == 0) return fail(HB_INVALID, "bytes is 0; at least 1 byte is exported");
-  if (request.bytes > interval->bytes - start)
-    return fail(limit_error(HB_RANGE, "bytes", request.bytes, interval->bytes - start,
-                            std::to_string(request.bytes) + " bytes asked for; the memory ends " +
-                                std::to_string(interval->bytes - start) + " bytes after ptr"));
-  const std::uint64_t end = start + request.bytes;
+Error imported_error(const std::string& what) {
+  Error error;
+  error.status = HB_NOT_SHAREABLE;
+  error.message =
+      what +
+      " was imported from another process: forward the key instead, it is valid for others too; or "
+      "let the owner export it for the new reader, or copy it into memory of your own";
+  return error;
+}
+
+// The chunks that [start, start + bytes) touches, the first and the last cut to it.
+void cut_chunks(const Allocation& allocation, std::uint64_t start, std::uint64_t bytes, ExportPlan& plan) {
+  const std::uint64_t end = start + bytes;
   const std::uint64_t step = allocation.chunk_bytes();
-  for (std::uint64_t i = start / step; i * step < end; ++i) {
+  std::size_t i = step == 0 ? 0 : static_cast<std::size_t>(start / step);
+  std::uint64_t at = i * step;
+  for (; at < end && i < allocation.chunk_count(); ++i) {
     ChunkRef chunk = allocation.chunk(i);
-    const std::uint64_t low = std::max(start, i * step);
-    const std::uint64_t high = std::min(end, i * step + chunk.bytes);
-    chunk.offset += low - i * step;
-    chunk.bytes = high - low;
-    plan.chunks.push_back(chunk);
+    const std::uint64_t next = at + chunk.bytes;
+    const std::uint64_t low = std::max(start, at);
+    const std::uint64_t high = std::min(end, next);
+    if (low < high) {
+      chunk.offset += low - at;
+      chunk.bytes = high - low;
+      plan.chunks.push_back(chunk);
+    }
+    at = next;
   }
-  plan.bytes = request.bytes;
+  plan.bytes = bytes;
   plan.handle_kind = allocation.handle_kind();
   plan.device = allocation.device();
   plan.peers = allocation.peers();
+}
+
+Error beyond_error(const ExportRequest& request, std::uint64_t left) {
+  return limit_error(HB_RANGE, "bytes", request.bytes, left,
+                     std::to_string(request.bytes) + " bytes asked for; the memory ends " +
+                         std::to_string(left) + " bytes after ptr");
+}
+
+Result<void> plan_foreign(const ExportRequest& request, ExportPlan& plan) {
+  // Whatever the driver would say of it: what lies further on may be an import.
+  if (const auto other = IntervalMap::get().find_in(request.ptr, request.bytes)) {
+    if (other->origin == Origin::kImported) return fail(imported_error("memory in this range"));
+    return fail(beyond_error(request, other->start - reinterpret_cast<std::uintptr_t>(request.ptr)));
+  }
+  AdoptRequest adopt;
+  adopt.ptr = request.ptr;
+  adopt.bytes = request.bytes;
+  adopt.claim = request.memory;
+  auto adopted = provider(HB_PROVIDER_HIP)->adopt(adopt);
+  if (!adopted) return tl::unexpected(std::move(adopted.error()));
+  plan.source = std::move(*adopted);
+  const auto start = static_cast<std::uint64_t>(static_cast<const char*>(request.ptr) -
+                                                static_cast<const char*>(plan.source->ptr()));
+  if (request.bytes > plan.source->bytes() - start)
+    return fail(beyond_error(request, plan.source->bytes() - start));
+  cut_chunks(*plan.source, start, request.bytes, plan);
+  return {};
+}
+
+Result<void> plan_pointer(const ExportRequest& request, ExportPlan& plan) {
+  if (request.bytes == 0) return fail(HB_INVALID, "bytes is 0; at least 1 byte is exported");
+  const auto interval = IntervalMap::get().find(request.ptr);
+  if (!interval) return plan_foreign(request, plan);
+  if (interval->origin == Origin::kImported) return fail(imported_error("ptr"));
+  plan.memory = interval->memory.lock();
+  if (plan.memory == nullptr) return fail(HB_NOT_SHAREABLE, "ptr lies in memory that is being freed");
+  plan.source = {plan.memory, &plan.memory->allocation()};
+  const std::uint64_t start = reinterpret_cast<std::uintptr_t>(request.ptr) - interval->start;
+  if (request.bytes > interval->bytes - start) return fail(beyond_error(request, interval->bytes - start));
+  cut_chunks(*plan.source, start, request.bytes, plan);
+  return {};
+}
+
+Result<void> plan_handles(const ExportRequest& request, ExportPlan& plan) {
+  std::vector<ForeignHandle> handles;
+  handles.reserve(request.handles.size());
+  for (const hb_hip_handle& handle : request.handles) {
+    const auto refuse = [&](Error error) {
+      error.chunk = static_cast<std::int64_t>(handles.size());
+      return fail(std::move(error));
+    };
+    const std::string name = "chunk " + std::to_string(handles.size());
+    if (handle.bytes == 0) return refuse(fail(HB_INVALID, name + " has 0 bytes").value());
+    if (handle.bytes > limits::kExportBytes - plan.bytes)
+      return refuse(limit_error(HB_RANGE, "bytes", handle.bytes, limits::kExportBytes - plan.bytes,
+                                name + " has " + std::to_string(handle.bytes) +
+                                    " bytes; an export holds at most " +
+                                    std::to_string(limits::kExportBytes)));
+    if (handle.base != nullptr) {
+      const auto interval = IntervalMap::get().find_in(handle.base, handle.bytes);
+      if (interval && interval->origin == Origin::kImported) return refuse(imported_error(name));
+      if (interval)
+        return refuse(
+            fail(HB_INVALID, name + " lies in memory of hb_memory_alloc: export it by ptr").value());
+    }
+    handles.push_back({handle.handle, handle.bytes, handle.base});
+    plan.bytes += handle.bytes;
+  }
+  AdoptRequest adopt;
+  adopt.handles = handles;
+  adopt.device = request.device;
+  auto adopted = provider(HB_PROVIDER_HIP)->adopt(adopt);
+  if (!adopted) return tl::unexpected(std::move(adopted.error()));
+  plan.source = std::move(*adopted);
+  cut_chunks(*plan.source, 0, plan.bytes, plan);
   return {};
 }
 
 Result<void> plan_descriptors(const ExportRequest& request, ExportPlan& plan) {
-  if (request.chunks.empty()) return fail(HB_INVALID, "neither ptr nor chunks is given");
+  if (request.chunks.empty()) return fail(HB_INVALID, "none of ptr, chunks and handles is given");
   plan.chunks.reserve(request.chunks.size());
   for (const hb_chunk& chunk : request.chunks) {
     const std::string name = "chunk " + std::to_string(plan.chunks.size());
@@ -123,7 +199,9 @@ void split_pages(ExportPlan& plan) {
 
 Result<ExportPlan> plan_export(const ExportRequest& request) {
   ExportPlan plan;
-  auto planned = request.ptr != nullptr ? plan_pointer(request, plan) : plan_descriptors(request, plan);
+  auto planned = request.ptr != nullptr    ? plan_pointer(request, plan)
+                 : request.handles.empty() ? plan_descriptors(request, plan)
+                                           : plan_handles(request, plan);
   if (!planned) return tl::unexpected(std::move(planned.error()));
   if (plan.chunks.size() > limits::kExportChunks)
     return fail(limit_error(HB_QUOTA, "chunks", plan.chunks.size(), limits::kExportChunks,

@@ -27,12 +27,14 @@ struct ExportPlan {
   std::uint64_t handles = 0;      // descriptors of all pages
   std::uint32_t handle_kind = 0;  // 0: the first descriptor that is made tells
   DeviceId device;
-  std::vector<DeviceId> peers;     // other GPUs that were let in
-  std::shared_ptr<Memory> memory;  // keeps the descriptors open meanwhile
+  std::vector<DeviceId> peers;               // other GPUs that were let in
+  std::shared_ptr<const Allocation> source;  // makes descriptors, or keeps them open; none if brought along
+  std::shared_ptr<Memory> memory;            // of the library's own memory
 };
 
 // A range of memory of this library becomes exactly its bytes: the first and the last chunk are cut to it,
-// so that a name and the key mean the same bytes. HB_NOT_SHAREABLE for what came from another process.
+// so that a name and the key mean the same bytes; a range of other memory likewise, as far as the GPU's
+// driver tells what lies there. HB_NOT_SHAREABLE for what came from another process, before any driver call.
 [[nodiscard]] Result<ExportPlan> plan_export(const ExportRequest& request);
 
 }  // namespace hb::client

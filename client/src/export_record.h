@@ -14,11 +14,14 @@
 #include <utility>
 #include <vector>
 
+#include "exported_ranges.h"
 #include "memory.h"
 #include "session.h"
 #include "wire/key.h"
 
 namespace hb::client {
+
+class Client;
 
 struct ExportRecord {
   std::shared_ptr<Session> session;
@@ -31,8 +34,12 @@ struct ExportRecord {
   Secret secret{};
   std::string name;  // "" = anonymous
   std::uint32_t owner_uid = 0;
-  const void* ptr = nullptr;     // of its first byte; nullptr when descriptors were brought along
-  std::weak_ptr<Memory> memory;  // weak: freeing memory is the caller's business
+  const void* ptr = nullptr;       // of its first byte; nullptr when descriptors were brought along
+  std::weak_ptr<Memory> memory;    // weak: freeing memory is the caller's business
+  bool library_memory = false;     // and once that was freed, its addresses are others'
+  std::vector<AddressSpan> spans;  // where in this process its bytes are mapped, as far as known
+  ExportedRanges::Ticket ranges;   // what hb_range_gone finds it by
+  std::weak_ptr<Client> client;    // that made it
   std::atomic<bool> withdrawn{false};
 
   // As far as this process knows.

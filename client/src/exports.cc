@@ -6,6 +6,7 @@
 
 #include "export_plan.h"
 #include "hipbroker/hipbroker.h"
+#include "range_gone.h"
 #include "wire/limits.h"
 #include "wire/name.h"
 
@@ -75,7 +76,7 @@ Result<PageFds> open_page(const ExportPlan& plan, const ExportPage& page) {
   out.numbers = page.fds;
   if (!out.numbers.empty()) return out;
   for (std::size_t i = 0; i < page.count; ++i) {
-    auto made = plan.memory->allocation().export_chunk(plan.chunks[page.first + i].index);
+    auto made = plan.source->export_chunk(plan.chunks[page.first + i].index);
     if (!made) return tl::unexpected(std::move(made.error()));
     out.numbers.push_back(made->get());
     out.made.push_back(std::move(*made));
@@ -94,7 +95,7 @@ Result<Reply> send_first(Session& session, const ExportRequest& request, const E
   msg::Export message;
   message.name = request.name;
   message.metadata = request.metadata;
-  message.handle_kind = plan.handle_kind != 0 ? plan.handle_kind : plan.memory->allocation().handle_kind();
+  message.handle_kind = plan.handle_kind != 0 ? plan.handle_kind : plan.source->handle_kind();
   message.device = {plan.device.uuid, plan.device.pci, plan.device.partition};
   std::vector<msg::Device> peers;
   for (const DeviceId& peer : plan.peers) peers.push_back({peer.uuid, peer.pci, peer.partition});
@@ -122,6 +123,14 @@ Result<Reply> send_more(Session& session, const ExportRequest& request, const Ex
                             request.deadline_ns, Late::kExport);
   if (!reply) reply.error().not_sent = false;  // the pages before it are lost with their session
   return reply;
+}
+
+std::vector<AddressSpan> spans_of(const ExportRequest& request) {
+  if (request.ptr != nullptr) return {{reinterpret_cast<std::uintptr_t>(request.ptr), request.bytes}};
+  std::vector<AddressSpan> spans;
+  for (const hb_hip_handle& handle : request.handles)
+    spans.push_back({reinterpret_cast<std::uintptr_t>(handle.base), handle.bytes});
+  return spans;
 }
 
 Result<std::shared_ptr<ExportRecord>> create_on(const std::shared_ptr<Session>& session,
@@ -154,6 +163,8 @@ Result<std::shared_ptr<ExportRecord>> create_on(const std::shared_ptr<Session>& 
   record->owner_uid = session->hello().uid;
   record->ptr = request.ptr;
   record->memory = plan.memory;
+  record->library_memory = plan.memory != nullptr;
+  record->spans = spans_of(request);
   return record;
 }
 
@@ -171,13 +182,20 @@ Result<WithdrawnCount> send_withdraw(Client& client, Session& session, const msg
 
 Result<std::shared_ptr<ExportRecord>> create_export(Client& client, const ExportRequest& request) {
   if (auto sound = check(request); !sound) return tl::unexpected(std::move(sound.error()));
+  auto ranges = ExportedRanges::announce(spans_of(request), client.mark());
   const auto plan = plan_export(request);
   if (!plan) return tl::unexpected(plan.error());
   auto record = client.on_session(request.deadline_ns, [&](const std::shared_ptr<Session>& session) {
     return create_on(session, request, *plan);
   });
   if (!record) return record;
+  (*record)->ranges = std::move(ranges);
+  (*record)->client = client.weak_from_this();
   client.add_export(*record);
+  if (!(*record)->ranges.publish(*record)) {
+    static_cast<void>(end_export(client, **record, after_ns(HB_RANGE_GONE_NS)));
+    return fail(HB_GONE, "the memory was given back (hb_range_gone) while it was being exported");
+  }
   Stats::add(client.stats().exports);
   return record;
 }

@@ -22,9 +22,11 @@ struct ExportRequest {
   std::span<const hb_acl_entry> acl;
   std::uint32_t max_access = 0;
   const void* ptr = nullptr;
-  std::uint64_t bytes = 0;           // with ptr
-  std::span<const hb_chunk> chunks;  // without
-  DeviceId device;                   // with chunks: the GPU they are on
+  std::uint64_t bytes = 0;                   // with ptr
+  MemoryKind memory = MemoryKind::kUnknown;  // with ptr: what the caller vouches for
+  std::span<const hb_chunk> chunks;          // without
+  std::span<const hb_hip_handle> handles;    // or these
+  DeviceId device;                           // with chunks, handles: the GPU they are on
   std::uint64_t deadline_ns = 0;
 };
 

@@ -120,6 +120,13 @@ Result<std::unique_ptr<hb_import>> make_import(const std::shared_ptr<Client>& cl
   interval.start = reinterpret_cast<std::uintptr_t>(mapped.start);
   interval.bytes = mapped.bytes;
   interval.origin = Origin::kImported;
+  ImportOrigin from;
+  from.export_id = imported->grant.export_id;
+  from.generation = imported->grant.generation;
+  from.owner_uid = imported->grant.owner_uid;
+  from.host_granted = imported->range->host_granted();
+  from.device = imported->grant.device;
+  interval.from = std::make_shared<const ImportOrigin>(std::move(from));
   IntervalMap::get().add(std::move(interval));
   Stats::add(client->stats().imports);
   Stats::add(client->stats().mapped_bytes, imported->grant.bytes);
@@ -161,7 +168,8 @@ Result<hb_import*> open_alias(const std::shared_ptr<Client>& client, const Impor
   if (memory == nullptr)
     return fail(HB_INVALID, (*record)->ptr == nullptr
                                 ? "alias: it was exported from descriptors, there is no pointer of the owner"
-                                : "alias: the owner has freed the memory");
+                                : "alias: the owner has freed the memory, or it is not the library's own and "
+                                  "could be freed under an alias");
   const KeyFields whole = decode_key((*record)->key);
   const KeyFields part = request.key.target.key ? decode_key(*request.key.target.key) : whole;
   const std::uint64_t begin = part.offset - whole.offset;  // of the target inside what was exported

@@ -34,4 +34,13 @@ std::optional<Interval> IntervalMap::find(const void* address) const {
   return interval;
 }
 
+std::optional<Interval> IntervalMap::find_in(const void* address, std::uint64_t bytes) const {
+  if (auto holds = find(address)) return holds;
+  const auto start = reinterpret_cast<std::uintptr_t>(address);
+  const std::lock_guard guard(process_lock());
+  const auto after = intervals_.upper_bound(start);
+  if (after == intervals_.end() || after->first - start >= bytes) return std::nullopt;
+  return after->second;
+}
+
 }  // namespace hb::client

@@ -11,17 +11,29 @@
 #include <memory>
 #include <optional>
 
+#include "providers/placement.h"
+
 namespace hb::client {
 
 class Memory;
 
 enum class Origin : std::uint8_t { kAllocated, kImported };
 
+// Whose an import is, and what may reach it here.
+struct ImportOrigin {
+  std::uint64_t export_id = 0;
+  std::uint32_t generation = 0;
+  std::uint32_t owner_uid = 0;
+  bool host_granted = false;
+  DeviceId device;  // empty: host memory
+};
+
 struct Interval {
   std::uintptr_t start = 0;
   std::uint64_t bytes = 0;
   Origin origin = Origin::kAllocated;
-  std::weak_ptr<Memory> memory;  // with kAllocated
+  std::weak_ptr<Memory> memory;              // with kAllocated
+  std::shared_ptr<const ImportOrigin> from;  // with kImported
 };
 
 // One a process, under process_lock().
@@ -32,6 +44,8 @@ class IntervalMap {
   void remove(const void* start);
   // The interval that holds this byte.
   [[nodiscard]] std::optional<Interval> find(const void* address) const;
+  // The first one that has any byte of the range.
+  [[nodiscard]] std::optional<Interval> find_in(const void* address, std::uint64_t bytes) const;
 
  private:
   std::map<std::uintptr_t, Interval> intervals_;  // by start; never overlapping

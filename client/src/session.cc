@@ -3,6 +3,7 @@
 #include "session.h"
 
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -442,6 +443,14 @@ void Session::close_when_idle() {
 void Session::close() noexcept {
   const Lock lock(lock_);
   lose("it was closed");
+}
+
+void Session::cut(const std::string& reason) noexcept {
+  if (!mark_.is_here()) return;
+  const Lock lock(lock_);
+  // close() alone would wait for the thread that reads, and that one for a daemon that does not answer.
+  if (socket_ != nullptr && !is_lost()) ::shutdown(socket_->get(), SHUT_RDWR);
+  lose(reason);
 }
 
 Lease& Lease::operator=(Lease&& other) noexcept {

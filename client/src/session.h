@@ -73,6 +73,8 @@ class Session {
 
   // Ends it from this side. No other call may be under way.
   void close() noexcept;
+  // The same at once, whoever is waiting for an answer: they learn that it is closed, and the daemon too.
+  void cut(const std::string& reason) noexcept;
   // The end was seen. Nothing granted through it is current any more.
   [[nodiscard]] bool is_lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
 

@@ -264,6 +264,24 @@ typedef struct hb_chunk {
   uint64_t bytes;
 } hb_chunk;
 
+/* An allocation of hipMemCreate by what the program holds of it. */
+typedef struct hb_hip_handle {
+  void* handle;   /* hipMemGenericAllocationHandle_t; borrowed for the length of the call */
+  uint64_t bytes; /* as it was created; descriptors of another size are refused */
+  void* base;     /* where it is mapped in this process, NULL = nowhere. hb_range_gone finds it by this */
+} hb_hip_handle;
+
+/* What memory at an address is (hb_classify), and what an exporter may vouch for. */
+enum {
+  HB_MEMORY_UNKNOWN = 0,
+  HB_MEMORY_OWN = 1,      /* of hb_memory_alloc */
+  HB_MEMORY_IMPORTED = 2, /* of hb_import_open */
+  HB_MEMORY_VMM = 3,      /* mapped by hipMemMap */
+  HB_MEMORY_MALLOC = 4,   /* of hipMalloc */
+  HB_MEMORY_POOL = 5,     /* of hipMallocAsync: never shareable */
+  HB_MEMORY_HOST = 6      /* of the CPU: hipHostMalloc, hipHostRegister, hipMemCreate at a Host location */
+};
+
 typedef struct hb_export_options {
   size_t size;
   const char* name;     /* UTF-8, 1..255 bytes, '/' between parts; NULL = anonymous, found by key alone */
@@ -273,23 +291,53 @@ typedef struct hb_export_options {
   size_t acl_count;
   uint32_t max_access; /* the most any importer may get; 0 = all that the descriptors allow */
   /* The memory, one of: */
-  const void* ptr;        /* 1. inside memory of hb_memory_alloc: */
+  const void* ptr;        /* 1. inside memory of hb_memory_alloc, or of HIP: */
   uint64_t bytes;         /*    this many bytes from there */
   const hb_chunk* chunks; /* 2. descriptors brought along, in address order */
   size_t chunk_count;
   uint64_t deadline_ns;
-  const hb_device_id* device; /* with `chunks`: the GPU they are on; NULL = host memory. Memory of
-                                 hb_memory_alloc knows its own */
+  const hb_device_id* device; /* with `chunks`: the GPU they are on; NULL = host memory. With `handles`: NULL
+                                 = the runtime is asked. Memory at `ptr` knows its own */
+  const hb_hip_handle* handles; /* 3. allocations of hipMemCreate, in address order; their sizes may differ */
+  size_t handle_count;
+  uint32_t memory; /* with `ptr` outside of hb_memory_alloc: HB_MEMORY_UNKNOWN = find out; HB_MEMORY_VMM or
+                      HB_MEMORY_MALLOC = you know it, and that it came from no other process */
 } hb_export_options;
-#define HB_EXPORT_OPTIONS_INIT \
-  { sizeof(hb_export_options), NULL, NULL, 0, NULL, 0, 0, NULL, 0, NULL, 0, HB_NO_DEADLINE, NULL }
+#define HB_EXPORT_OPTIONS_INIT                                                                             \
+  {                                                                                                        \
+    sizeof(hb_export_options), NULL, NULL, 0, NULL, 0, 0, NULL, 0, NULL, 0, HB_NO_DEADLINE, NULL, NULL, 0, \
+        HB_MEMORY_UNKNOWN                                                                                  \
+  }
 
 /* Whole or not at all. Your own uid may import it, others only through `acl`. It lives until it is
  * withdrawn or this session ends. A range in the middle of chunks exports exactly its bytes, under the key
  * and under the name alike; but an importer's descriptor reaches the whole chunks it touches. HB_EXISTS,
  * HB_BAD_HANDLE, HB_READ_ONLY (a write grant over a read-only descriptor), HB_RANGE (larger than the object),
- * HB_QUOTA, HB_NO_FDS, HB_NOT_SHAREABLE (not memory of this library, or imported: pass its key on),
- * HB_INVALID. */
+ * HB_QUOTA, HB_NO_FDS, HB_NOT_SHAREABLE, HB_UNSUPPORTED, HB_MIXED (on different GPUs), HB_DEVICE, HB_BUSY,
+ * HB_GONE (hb_range_gone came meanwhile), HB_INVALID.
+ *
+ * GPU memory that the library did not make stays its maker's: keep it until the export is withdrawn, and
+ * call hb_range_gone before it is unmapped or freed. Its runtime must be loaded already.
+ *
+ * By handles: works with every runtime. The allocations must have been created with the descriptor type
+ * (hipMemHandleTypePosixFileDescriptor). HIP 7.14 answers every export of a handle with the same descriptor
+ * number; with `base` the library gets one of its own, without it that number stays open, as after an export
+ * of yours, until you close it.
+ *
+ * By ptr, mapped by hipMemMap: HIP 7.12 or newer; every mapping the range touches, created with a type or
+ * not.
+ *
+ * By ptr, of hipMalloc: the owning allocation, cut to the bytes asked for, if it has its buffer to itself.
+ * Allocations below 2 MiB share one, and a reader would reach the neighbours. Needs the HSA runtime that HIP
+ * loads; without it HIP 7.0 or newer, and ptr at the start of the allocation.
+ *
+ * Some runtimes must not be asked about unknown pointers: HIP 7.14 and 7.15 crash on imported ones, unless
+ * hb_hip_probe saw otherwise. They take a `ptr` only with `memory`, and a false `memory` can crash there.
+ * Pool memory (hipMallocAsync) and memory of the CPU are refused by name.
+ *
+ * HB_NOT_SHAREABLE: this memory cannot be exported, other memory may. The reason is remembered: asking again
+ * costs no export call. Imported memory is refused before any driver call: pass its key on.
+ * HB_UNSUPPORTED: this runtime cannot, for the reason that hb_hip_probe tells. */
 HB_API hb_status hb_export_create(hb_client* client, const hb_export_options* options, hb_export** ret_export,
                                   hb_error* error);
 
@@ -337,6 +385,49 @@ HB_API hb_status hb_withdraw_all(hb_client* client, uint64_t deadline_ns, hb_wit
                                  hb_error* error);
 /* Frees the handle. The export lives on with its session. NULL is allowed. */
 HB_API void hb_export_destroy(hb_export* exported);
+
+/* ---- memory that comes and goes ----------------------------------------------------------------- */
+
+#define HB_RANGE_GONE_NS ((uint64_t)2000000000) /* what hb_range_gone waits for the daemon, in all */
+
+/* You are about to unmap or free [ptr, ptr + bytes). Every export over any byte of it, made by any client of
+ * this process with `ptr` or with the `base` of handles, is withdrawn when this returns: the daemon has
+ * answered, or the session was lost and its exports with it. What was remembered of the memory is forgotten.
+ * An export that another thread is just making of it fails with HB_GONE, and is waited for. Exports of
+ * hb_memory_alloc memory that was freed live on: its addresses are others' now.
+ * HB_TIMEOUT: the daemon did not answer within HB_RANGE_GONE_NS; the session was ended, which ends all its
+ * exports. Free the memory all the same.
+ * For free and munmap hooks: without an export near the range it takes no lock, allocates nothing and makes
+ * no system call; called from inside the library on the same thread (whose own frees run hooks, too) it
+ * answers HB_OK at once. In a forked child nothing is exported: HB_OK. Call it with no lock held that an
+ * allocation on another thread may need. */
+HB_API hb_status hb_range_gone(const void* ptr, uint64_t bytes, hb_withdrawn* ret_withdrawn, hb_error* error);
+
+typedef struct hb_pointer_info {
+  size_t size;
+  uint32_t memory;      /* HB_MEMORY_* */
+  int32_t shareable;    /* hb_export_create with `ptr`: 1 takes it, 0 refuses it, -1 has to try */
+  void* base;           /* of the allocation or mapping around ptr; NULL = not known */
+  uint64_t bytes;       /* of it; 0 = not known */
+  int32_t ordinal;      /* HIP's number of the GPU in this process; -1 = none, not known or not visible */
+  int32_t host_granted; /* may the CPU use it? 1, 0; -1 = not known: do not */
+  hb_device_id device;
+  uint64_t export_id; /* HB_MEMORY_IMPORTED: whose it is */
+  uint32_t generation;
+  uint32_t owner_uid;
+  char reason[400]; /* with HB_MEMORY_UNKNOWN and where `shareable` is not 1: why */
+} hb_pointer_info;
+#define HB_POINTER_INFO_INIT                                                                      \
+  {                                                                                               \
+    sizeof(hb_pointer_info), HB_MEMORY_UNKNOWN, 0, NULL, 0, -1, -1, {{0}, {0}, 0}, 0, 0, 0, { 0 } \
+  }
+
+/* What the memory at `ptr` is. For any address, mapped or not: never crashes, never loads a runtime, never
+ * tries one out. Own and imported memory is known to the library: no driver call. Of other memory the HIP
+ * runtime is asked that the process has loaded, unless that crashes there: then HB_MEMORY_UNKNOWN with the
+ * reason. Whether memory of HIP is shareable is found out by an export that goes nowhere, once an allocation.
+ * HB_OK, or HB_INVALID (ret_info). */
+HB_API hb_status hb_classify(const void* ptr, hb_pointer_info* ret_info, hb_error* error);
 
 /* ---- import ----------------------------------------------------------------------------------- */
 

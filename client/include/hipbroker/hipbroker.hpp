@@ -306,12 +306,27 @@ inline hb_hip_report hip_probe(std::int32_t device = 0) {
   return report;
 }
 
+// What the memory at an address is.
+inline hb_pointer_info classify(const void* ptr) {
+  hb_pointer_info info = HB_POINTER_INFO_INIT;
+  detail::call(hb_classify, ptr, &info);
+  return info;
+}
+
+// Before memory is unmapped or freed: ends every export over it.
+inline hb_withdrawn range_gone(const void* ptr, std::uint64_t bytes) {
+  hb_withdrawn withdrawn = HB_WITHDRAWN_INIT;
+  detail::call(hb_range_gone, ptr, bytes, &withdrawn);
+  return withdrawn;
+}
+
 struct ExportOptions {
   std::string name;  // "" = anonymous
   std::string metadata;
   std::vector<hb_acl_entry> acl;
-  std::uint32_t max_access = 0;        // 0 = all that the descriptors allow
-  std::optional<hb_device_id> device;  // of descriptors: the GPU they are on
+  std::uint32_t max_access = 0;              // 0 = all that the descriptors allow
+  std::optional<hb_device_id> device;        // of descriptors and handles: the GPU they are on
+  std::uint32_t memory = HB_MEMORY_UNKNOWN;  // of a pointer: what you vouch for
   Deadline deadline;
 };
 
@@ -400,6 +415,14 @@ class Client {
     return create_export(given);
   }
 
+  // Allocations of hipMemCreate. Borrowed for the length of the call.
+  Export export_handles(const std::vector<hb_hip_handle>& handles, const ExportOptions& options = {}) const {
+    hb_export_options given = given_options(options);
+    given.handles = handles.data();
+    given.handle_count = handles.size();
+    return create_export(given);
+  }
+
   Import import(const Key& key, const ImportOptions& options = {}) const {
     return open_import(given_options(key.get(), nullptr, options));
   }
@@ -451,6 +474,7 @@ class Client {
     given.acl_count = options.acl.size();
     given.max_access = options.max_access;
     given.device = options.device ? &*options.device : nullptr;
+    given.memory = options.memory;
     given.deadline_ns = options.deadline.ns();
     return given;
   }

@@ -22,6 +22,17 @@ struct DeviceId {
   [[nodiscard]] std::string text() const;
 };
 
+// What memory at an address is. As HB_MEMORY_*.
+enum class MemoryKind : std::uint32_t {
+  kUnknown = 0,
+  kOwn = 1,
+  kImported = 2,
+  kVmm = 3,
+  kMalloc = 4,
+  kPool = 5,
+  kHost = 6,
+};
+
 enum class HostAccess : std::uint8_t {
   kNone,
   kPrefer,   // devices only, where the CPU cannot be let in

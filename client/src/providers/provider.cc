@@ -44,6 +44,10 @@ const DeviceId& Allocation::device() const {
   return *none;
 }
 
+Result<std::unique_ptr<Allocation>> Provider::adopt(const AdoptRequest&) {
+  return fail(HB_UNSUPPORTED, "this provider exports memory of its own only");
+}
+
 Provider* provider(std::uint32_t number) {
   if (number == HB_PROVIDER_HOST) return &host();
   return number == HB_PROVIDER_HIP ? &gpu() : nullptr;

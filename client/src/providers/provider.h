@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "error.h"
 #include "providers/placement.h"
@@ -31,7 +32,8 @@ class Allocation {
   virtual ~Allocation() = default;
   [[nodiscard]] virtual void* ptr() const = 0;
   [[nodiscard]] virtual std::uint64_t bytes() const = 0;
-  [[nodiscard]] virtual std::uint64_t chunk_bytes() const = 0;  // of every chunk but perhaps the last
+  // Of every chunk but perhaps the last; 0: they differ.
+  [[nodiscard]] virtual std::uint64_t chunk_bytes() const = 0;
   [[nodiscard]] virtual std::size_t chunk_count() const = 0;
   [[nodiscard]] virtual ChunkRef chunk(std::size_t index) const = 0;
   // A new descriptor, of a chunk that keeps none open.
@@ -58,6 +60,22 @@ struct AllocateRequest {
   HostAccess host = HostAccess::kNone;
 
   static constexpr int kCurrentDevice = -1;
+};
+
+// An allocation by what its maker holds of it.
+struct ForeignHandle {
+  void* handle = nullptr;  // the driver's; borrowed
+  std::uint64_t bytes = 0;
+  const void* base = nullptr;  // where it is mapped here; nullptr: nowhere
+};
+
+// Memory that the library did not make: by handles, or where it lies.
+struct AdoptRequest {
+  std::span<const ForeignHandle> handles;
+  DeviceId device;                          // of the handles; empty: the driver is asked
+  const void* ptr = nullptr;                // without handles
+  std::uint64_t bytes = 0;                  // from there
+  MemoryKind claim = MemoryKind::kUnknown;  // what the caller vouches for; unknown: the driver is asked
 };
 
 // An import taking shape: one contiguous range of addresses, filled chunk by chunk. Destruction unmaps all
@@ -103,6 +121,9 @@ class Provider {
   virtual ~Provider() = default;
   [[nodiscard]] virtual Result<std::unique_ptr<Allocation>> allocate(const AllocateRequest& request) = 0;
   [[nodiscard]] virtual Result<std::unique_ptr<ImportedRange>> begin_import(const RangeRequest& request) = 0;
+  // What an export needs of memory that stays its maker's. Whole allocations, in address order: of those by
+  // address, all that the range touches. Every descriptor is checked against the size when it is made.
+  [[nodiscard]] virtual Result<std::unique_ptr<Allocation>> adopt(const AdoptRequest& request);
 };
 
 // By HB_PROVIDER_*; nullptr for a number this build does not know.

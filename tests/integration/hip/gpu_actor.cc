@@ -11,6 +11,7 @@
 
 #include "integration/hip/gpu_fixture.h"
 #include "integration/hip/gpu_verbs.h"
+#include "integration/hip/raw_memory.h"
 #include "support/fd_census.h"
 
 namespace hb::test {
@@ -41,10 +42,10 @@ std::vector<std::uint64_t> words_of(const Message& m, std::uint64_t at, std::uin
   return words;
 }
 
-// gpu_fill|gpu_check mem=|import= on=DEVICE seed= [offset=] [size=] [at=] [stride=]: every byte, or eight at
-// each stride
+// gpu_fill|gpu_check mem=|import=|raw= on=DEVICE seed= [offset=] [size=] [at=] [stride=]: every byte, or
+// eight at each stride
 Message each(ActorState& state, const Message& m, bool check) {
-  Bytes bytes = bytes_of(state, m);
+  Bytes bytes = has(m, "raw") ? raw_bytes(m) : bytes_of(state, m);
   bytes.size = number_of(m, "size", bytes.size);
   const std::uint64_t stride = number_of(m, "stride", bytes.size);
   for (std::uint64_t start = 0; start < bytes.size; start += stride) {
@@ -106,6 +107,12 @@ Message fake(ActorState&, const Message& m) {
   }
   out.emplace("calls", calls);
   out.emplace("reserved", hip().fake_hip_count("reserved"));
+  out.emplace("mallocs", hip().fake_hip_count("mallocs"));
+  long long exports = 0;
+  for (const char* call : {"hipMemExportToShareableHandle", "hipMemRetainAllocationHandle",
+                           "hipMemGetHandleForAddressRange", "hsa_amd_portable_export_dmabuf"})
+    exports += std::max(0LL, hip().fake_hip_count(("calls:" + std::string(call)).c_str()));
+  out.emplace("export_calls", exports);
   out.emplace("bytes", hip().fake_hip_device_bytes(static_cast<int>(number_of(m, "line"))));
   out.emplace("fds", count_fds());
   int device = -1;
@@ -147,12 +154,17 @@ HB_ROLE(gpu_actor) {
   std::vector<void*> handles(warm == nullptr ? 1 : std::strtoul(warm, nullptr, 10));
   for (void*& handle : handles) handle = hip().create(kChunk);
   static_cast<void>(UniqueFd(hip().export_fd(handles[0])));
+  void* plain = nullptr;
+  static_cast<void>(hip().hipMalloc(&plain, kChunk));
+  static_cast<void>(hip().hipFree(plain));
   for (void* handle : handles) static_cast<void>(hip().hipMemRelease(handle));
   const std::vector<std::string> before = open_fds();
   VerbTable verbs{
       {"gpu_fill", gpu_fill}, {"gpu_check", gpu_check}, {"arm", arm}, {"fake", fake}, {"probe", probe}};
   add_gpu_guest_verbs(verbs);
   if (std::getenv("HB_GPU_MEMORY") != nullptr) add_gpu_memory_verbs(verbs);
+  add_raw_verbs(verbs);
+  add_raw_share_verbs(verbs);
   const int status = run_actor(verbs);
   const std::string difference = fd_difference(before, open_fds());
   if (difference.empty()) std::exit(status);

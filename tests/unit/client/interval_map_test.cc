@@ -15,8 +15,8 @@ const void* at(std::uintptr_t address) { return reinterpret_cast<const void*>(ad
 
 TEST(AnIntervalMap, FindsTheRangeThatHoldsAByte) {
   IntervalMap map;
-  map.add({0x1000, 0x1000, Origin::kAllocated, {}});
-  map.add({0x2000, 0x10, Origin::kImported, {}});
+  map.add({0x1000, 0x1000, Origin::kAllocated, {}, {}});
+  map.add({0x2000, 0x10, Origin::kImported, {}, {}});
   EXPECT_FALSE(map.find(at(0xfff)));
   EXPECT_EQ(map.find(at(0x1000))->origin, Origin::kAllocated);
   EXPECT_EQ(map.find(at(0x1fff))->origin, Origin::kAllocated);
@@ -26,9 +26,20 @@ TEST(AnIntervalMap, FindsTheRangeThatHoldsAByte) {
   EXPECT_FALSE(map.find(at(0x1fff)));
 }
 
+TEST(AnIntervalMap, FindsTheFirstThatTouchesARange) {
+  IntervalMap map;
+  map.add({0x1000, 0x1000, Origin::kAllocated, {}, {}});
+  map.add({0x4000, 0x1000, Origin::kImported, {}, {}});
+  EXPECT_FALSE(map.find_in(at(0x2000), 0x2000));
+  EXPECT_EQ(map.find_in(at(0x2000), 0x2001)->start, 0x4000u);
+  EXPECT_EQ(map.find_in(at(0x1800), 0x4000)->start, 0x1000u);
+  EXPECT_EQ(map.find_in(at(0), UINT64_MAX)->start, 0x1000u);
+  EXPECT_FALSE(map.find_in(at(0x5000), UINT64_MAX));
+}
+
 TEST(AnIntervalMap, HoldsTheEndOfTheAddressSpace) {
   IntervalMap map;
-  map.add({UINTPTR_MAX - 0xfff, 0x1000, Origin::kAllocated, {}});
+  map.add({UINTPTR_MAX - 0xfff, 0x1000, Origin::kAllocated, {}, {}});
   EXPECT_TRUE(map.find(at(UINTPTR_MAX)));
   EXPECT_FALSE(map.find(at(0)));
 }

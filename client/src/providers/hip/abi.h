@@ -49,9 +49,12 @@ enum PointerAttribute : int {
   kPointerHostPointer = 4,
   kPointerBufferId = 7,
   kPointerDeviceOrdinal = 9,
+  kPointerIpcCapable = 10,  // answered from 7.11 on
   kPointerRangeStart = 11,
   kPointerRangeSize = 12,
+  kPointerMempool = 17,
 };
+enum RangeHandleType : int { kRangeDmaBuf = 1 };
 // hipMemoryType as numbered since 6.0.
 enum MemoryType : int { kMemoryUnregistered = 0, kMemoryHost = 1, kMemoryDevice = 2, kMemoryManaged = 3 };
 
@@ -157,6 +160,7 @@ static_assert(sizeof(Uuid) == 16);
 #define HB_HIP_OPTIONAL(F)                                                                    \
   F(hipMemGetAccess, (unsigned long long* flags, const MemLocation* location, void* ptr))     \
   F(hipMemRetainAllocationHandle, (MemHandle * handle, void* ptr))                            \
+  F(hipMemGetAllocationPropertiesFromHandle, (MemAllocationProp * prop, MemHandle handle))    \
   F(hipMemGetHandleForAddressRange,                                                           \
     (void* out, void* ptr, std::size_t bytes, int type, unsigned long long flags))            \
   F(hipPointerGetAttributes, (PointerAttributes * attributes, const void* ptr))               \

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <vector>
 
 #include "clock.h"
@@ -64,8 +66,11 @@ Result<Findings> run(const Runtime& runtime, const Device& device) {
   return findings_of(*end);
 }
 
+enum class Trial { kAnew, kUnlessKnown, kNever };
+
 ProbeReport report_of(const Runtime& runtime, const Device& device, const std::string& sysfs_root,
-                      bool look_up) {
+                      Trial trial) {
+  const bool look_up = trial != Trial::kAnew;
   const char* mode_text = ::secure_getenv("HIPBROKER_PROBE");
   const std::string mode = mode_text == nullptr || *mode_text == '\0' ? "auto" : mode_text;
   if (const KnownBad* bad = known_bad(runtime.version()); bad != nullptr)
@@ -78,6 +83,7 @@ ProbeReport report_of(const Runtime& runtime, const Device& device, const std::s
   std::string note = cache ? "" : cache.error().message;
   if (cache && look_up)
     if (auto known = cache->read()) return {std::move(*known), "remembered", ""};
+  if (trial == Trial::kNever) return {Findings(), "", note};
   if (mode == "off")
     return {
         all_no("HIPBROKER_PROBE=off and nothing is remembered of this runtime; set it to auto, or to assume"),
@@ -97,6 +103,36 @@ ProbeReport report_of(const Runtime& runtime, const Device& device, const std::s
   if (cache && !findings->transient)
     if (auto written = cache->write(*findings); !written) note = written.error().message;
   return {std::move(*findings), "run", note};
+}
+
+// Of this process, by GPU target.
+struct Known {
+  std::mutex trying;  // held while the helper runs
+
+  std::optional<ProbeReport> find(const std::string& gfx) {
+    const std::lock_guard guard(lock);
+    const auto found = reports.find(gfx);
+    if (found == reports.end()) return std::nullopt;
+    return found->second;
+  }
+  void keep(const std::string& gfx, const ProbeReport& report) {
+    const std::lock_guard guard(lock);
+    reports.emplace(gfx, report);
+  }
+  bool first_look(const std::string& gfx) {
+    const std::lock_guard guard(lock);
+    return looked.insert(gfx).second;
+  }
+
+ private:
+  std::mutex lock;
+  std::map<std::string, ProbeReport> reports;
+  std::set<std::string> looked;
+};
+
+Known& known_here() {
+  static auto* known = new Known;
+  return *known;
 }
 
 }  // namespace
@@ -165,20 +201,25 @@ Findings findings_of(const HelperEnd& end) {
 }
 
 ProbeReport probe_now(const Runtime& runtime, const Device& device, const std::string& sysfs_root) {
-  return report_of(runtime, device, sysfs_root, false);
+  return report_of(runtime, device, sysfs_root, Trial::kAnew);
 }
 
 ProbeReport probe(const Runtime& runtime, const Device& device, const std::string& sysfs_root) {
-  struct Memory {
-    std::mutex mutex;
-    std::map<std::string, ProbeReport> reports;  // by GPU target
-  };
-  static auto* memory = new Memory;
-  const std::lock_guard guard(memory->mutex);
-  const auto found = memory->reports.find(device.gfx);
-  if (found != memory->reports.end()) return found->second;
-  ProbeReport report = report_of(runtime, device, sysfs_root, true);
-  if (!report.findings.transient) memory->reports.emplace(device.gfx, report);
+  Known& known = known_here();
+  const std::lock_guard guard(known.trying);
+  if (auto report = known.find(device.gfx)) return *report;
+  ProbeReport report = report_of(runtime, device, sysfs_root, Trial::kUnlessKnown);
+  if (!report.findings.transient) known.keep(device.gfx, report);
+  return report;
+}
+
+ProbeReport probe_known(const Runtime& runtime, const Device& device, const std::string& sysfs_root) {
+  Known& known = known_here();
+  if (auto report = known.find(device.gfx)) return *report;
+  // Once: what another process finds out later is learnt by the next probe() here.
+  if (!known.first_look(device.gfx)) return {};
+  ProbeReport report = report_of(runtime, device, sysfs_root, Trial::kNever);
+  if (!report.source.empty()) known.keep(device.gfx, report);
   return report;
 }
 

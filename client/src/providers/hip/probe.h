@@ -26,6 +26,10 @@ struct ProbeReport {
 // For memory on `device`; once a process and GPU target. Runs up to 20 s when nothing is remembered.
 [[nodiscard]] ProbeReport probe(const Runtime& runtime, const Device& device, const std::string& sysfs_root);
 
+// What is known already: nothing is run and nobody is waited for. Empty findings where nothing is.
+[[nodiscard]] ProbeReport probe_known(const Runtime& runtime, const Device& device,
+                                      const std::string& sysfs_root);
+
 // Like probe(), anew each time: for a command that shows it.
 [[nodiscard]] ProbeReport probe_now(const Runtime& runtime, const Device& device,
                                     const std::string& sysfs_root);

@@ -15,31 +15,53 @@
 #include "fd_room.h"
 #include "hipbroker/hipbroker.h"
 #include "providers/hip/driver.h"
+#include "providers/hip/foreign.h"
 #include "providers/hip/vmm.h"
 
 namespace hb::client::hip {
 namespace {
 
-struct Here {
-  std::shared_ptr<const Runtime> runtime;
-  DeviceTable devices;
-};
-
 // What a process sees of its GPUs does not change: the runtime read the variables when it started.
-Result<Here> here() {
-  struct Memory {
-    std::mutex mutex;
-    Here here;
-  };
-  static auto* memory = new Memory;
-  auto runtime = Runtime::get();
+struct Seen {
+  std::mutex mutex;
+  Here here;
+  std::atomic<pid_t> process{0};  // that started the runtime
+
+  // No runtime survives fork(), and the lock may be held by a thread that the child lacks.
+  [[nodiscard]] bool is_parents() const {
+    const pid_t owner = process.load(std::memory_order_relaxed);
+    return owner != 0 && owner != ::getpid();
+  }
+};
+Seen& seen() {
+  static auto* seen = new Seen;
+  return *seen;
+}
+
+}  // namespace
+
+Result<Here> here(Which which) {
+  if (seen().is_parents())
+    return fail(HB_FORKED,
+                "HIP was started in the parent of this process and cannot be used in a forked child");
+  auto runtime = which == Which::kAny ? Runtime::get() : Runtime::get_loaded();
   if (!runtime) return tl::unexpected(std::move(runtime.error()));
-  const std::lock_guard guard(memory->mutex);
-  if (memory->here.runtime == *runtime) return memory->here;
+  Seen& memory = seen();
+  const std::lock_guard guard(memory.mutex);
+  if (memory.here.runtime == *runtime) return memory.here;
   auto devices = DeviceTable::read(**runtime, sysfs_root());
   if (!devices) return tl::unexpected(std::move(devices.error()));
-  memory->here = {*runtime, std::move(*devices)};
-  return memory->here;
+  memory.here = {*runtime, std::move(*devices)};
+  memory.process.store(::getpid(), std::memory_order_relaxed);
+  return memory.here;
+}
+
+int ordinal_of(const DeviceId& id) {
+  Seen& memory = seen();
+  if (memory.is_parents()) return -1;
+  const std::lock_guard guard(memory.mutex);
+  const Device* device = memory.here.devices.find(id);
+  return device != nullptr ? device->ordinal : -1;
 }
 
 Known known_of(const Here& here, const Device& device) {
@@ -51,6 +73,18 @@ Known known_of(const Here& here, const Device& device) {
   out.context = std::make_shared<const Context>(Context{here.runtime, quirks, here.devices});
   return out;
 }
+
+// exp_name in fdinfo is what only a dma-buf has.
+std::uint32_t kind_of(const UniqueFd& fd) {
+  if (::fcntl(fd.get(), F_GET_SEALS) >= 0) return HB_KIND_MEMFD;
+  char text[1024] = {};
+  const std::string path = "/proc/self/fdinfo/" + std::to_string(fd.get());
+  const UniqueFd info(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!info || ::read(info.get(), text, sizeof text - 1) <= 0) return HB_KIND_DRIVER;
+  return std::strstr(text, "exp_name:") != nullptr ? HB_KIND_DMABUF : HB_KIND_DRIVER;
+}
+
+namespace {
 
 Result<int> current_device(const Runtime& runtime) {
   const DriverScope scope(runtime.hip(), DriverScope::kAnyDevice, Lock::kNo);
@@ -86,16 +120,6 @@ Result<std::vector<int>> ordinals_of(const Here& here, const DeviceSet& set, con
       return tl::unexpected(std::move(known.error()));
   if (!set.ordinals.empty() || owner == nullptr) return set.ordinals;
   return std::vector<int>{owner->ordinal};
-}
-
-// exp_name in fdinfo is what only a dma-buf has.
-std::uint32_t kind_of(const UniqueFd& fd) {
-  if (::fcntl(fd.get(), F_GET_SEALS) >= 0) return HB_KIND_MEMFD;
-  char text[1024] = {};
-  const std::string path = "/proc/self/fdinfo/" + std::to_string(fd.get());
-  const UniqueFd info(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!info || ::read(info.get(), text, sizeof text - 1) <= 0) return HB_KIND_DRIVER;
-  return std::strstr(text, "exp_name:") != nullptr ? HB_KIND_DMABUF : HB_KIND_DRIVER;
 }
 
 class HipAllocation final : public Allocation {
@@ -247,6 +271,10 @@ Result<std::unique_ptr<Allocation>> HipProvider::allocate(const AllocateRequest&
   auto range = hip::allocate(known.context, {request.bytes, request.chunk_bytes, std::move(*access)});
   if (!range) return tl::unexpected(std::move(range.error()));
   return std::make_unique<HipAllocation>(std::move(known), std::move(*range));
+}
+
+Result<std::unique_ptr<Allocation>> HipProvider::adopt(const AdoptRequest& request) {
+  return request.ptr != nullptr ? adopt_pointer(request) : adopt_handles(request);
 }
 
 Result<std::unique_ptr<ImportedRange>> HipProvider::begin_import(const RangeRequest& request) {

@@ -16,7 +16,19 @@ class HipProvider final : public Provider {
  public:
   [[nodiscard]] Result<std::unique_ptr<Allocation>> allocate(const AllocateRequest& request) override;
   [[nodiscard]] Result<std::unique_ptr<ImportedRange>> begin_import(const RangeRequest& request) override;
+  [[nodiscard]] Result<std::unique_ptr<Allocation>> adopt(const AdoptRequest& request) override;
 };
+
+// This process's runtime and what it shows of GPUs.
+struct Here {
+  std::shared_ptr<const Runtime> runtime;
+  DeviceTable devices;
+};
+// kLoaded: only a runtime that the process has already, else HB_NOT_FOUND.
+enum class Which { kAny, kLoaded };
+[[nodiscard]] Result<Here> here(Which which = Which::kAny);
+// By identity, in what here() has read before: no driver call. -1: not visible, or not read.
+[[nodiscard]] int ordinal_of(const DeviceId& id);
 
 // What is known of this process's runtime and of sharing memory of one of its GPUs.
 struct Known {
@@ -26,5 +38,9 @@ struct Known {
 };
 // By ordinal; AllocateRequest::kCurrentDevice is the calling thread's. Runs the probe where nothing is known.
 [[nodiscard]] Result<Known> known_of(int ordinal);
+[[nodiscard]] Known known_of(const Here& here, const Device& device);
+
+// HB_KIND_* of a descriptor.
+[[nodiscard]] std::uint32_t kind_of(const UniqueFd& fd);
 
 }  // namespace hb::client::hip

@@ -129,7 +129,7 @@ void Runtime::fill_hsa() {
   hsa_build_id_ = found[0].build_id;
 }
 
-Result<std::shared_ptr<const Runtime>> Runtime::load() {
+Result<std::shared_ptr<const Runtime>> Runtime::load(bool may_load) {
   const char* override_path = ::secure_getenv(kOverride);
   if (override_path != nullptr && *override_path == '\0') override_path = nullptr;
   std::vector<LoadedObject> found = loaded_runtimes();
@@ -142,6 +142,7 @@ Result<std::shared_ptr<const Runtime>> Runtime::load() {
     // One more reference, never given back, to what is there; no file is read.
     library = ::dlopen(found[0].path.empty() ? nullptr : found[0].path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   }
+  if (library == nullptr && !may_load) return fail(HB_NOT_FOUND, "no HIP runtime is loaded in this process");
   if (library == nullptr) {
     auto opened = open_runtime(override_path);
     if (!opened) return tl::unexpected(std::move(opened.error()));
@@ -160,7 +161,10 @@ Result<std::shared_ptr<const Runtime>> Runtime::load() {
   return runtime;
 }
 
-Result<std::shared_ptr<const Runtime>> Runtime::get() {
+Result<std::shared_ptr<const Runtime>> Runtime::get() { return get(true); }
+Result<std::shared_ptr<const Runtime>> Runtime::get_loaded() { return get(false); }
+
+Result<std::shared_ptr<const Runtime>> Runtime::get(bool may_load) {
   // Never destroyed: memory of HIP may be given back from static destructors.
   struct Known {
     std::mutex mutex;
@@ -177,7 +181,7 @@ Result<std::shared_ptr<const Runtime>> Runtime::get() {
     known->additions = additions;
     return known->runtime;
   }
-  auto loaded = load();
+  auto loaded = load(may_load);
   if (!loaded) return loaded;
   known->runtime = *loaded;
   known->additions = loader_additions();

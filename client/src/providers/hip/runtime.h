@@ -28,6 +28,9 @@ class Runtime {
   // The process's. A refusal is not kept: the program may load a runtime later. A success is looked at again
   // whenever the loader has added objects since: a second copy that came later is refused, too.
   [[nodiscard]] static Result<std::shared_ptr<const Runtime>> get();
+  // The same, and nothing is ever loaded: memory that HIP made is known to none but the runtime that made it.
+  // HB_NOT_FOUND when the process has none.
+  [[nodiscard]] static Result<std::shared_ptr<const Runtime>> get_loaded();
 
   [[nodiscard]] const HipTable& hip() const { return hip_; }
   // Null pointers where there is no HSA or it lacks the function.
@@ -41,7 +44,8 @@ class Runtime {
   [[nodiscard]] std::string name() const;
 
  private:
-  static Result<std::shared_ptr<const Runtime>> load();
+  static Result<std::shared_ptr<const Runtime>> get(bool may_load);
+  static Result<std::shared_ptr<const Runtime>> load(bool may_load);
   Result<void> fill(void* library);
   void fill_hsa();
 
