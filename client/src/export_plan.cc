@@ -44,7 +44,7 @@ Result<void> plan_pointer(const ExportRequest& request, ExportPlan& plan) {
   plan.bytes = request.bytes;
   plan.handle_kind = allocation.handle_kind();
   plan.device = allocation.device();
-  plan.peers = allocation.peers();
+  for (const PeerGrant& peer : allocation.peers()) plan.peers.push_back(peer.device);
   return {};
 }
 

@@ -7,17 +7,17 @@
 #include <cstring>
 #include <vector>
 
-#include "support/actor_verbs.h"
+#include "integration/hip/gpu_verbs.h"
 #include "support/fd_census.h"
-#include "unit/fake_hip/hip_child.h"
 
 namespace hb::test {
-namespace {
 
 Hip& hip() {
   static Hip loaded = Hip::load();
   return loaded;
 }
+
+namespace {
 
 // Copies as a program would: on a device that has been let in. The caller's current device is kept.
 HipError copy(void* to, const void* from, std::size_t bytes, const Message& m) {
@@ -73,12 +73,13 @@ Message fake(ActorState&, const Message& m) {
     return {{"status", 1}, {"message", "not a control: " + text_of(m, "control")}};
   Message out{{"status", HB_OK}};
   std::string state;
-  for (const char* what : {"handles", "imports", "mappings", "reservations", "violations"}) {
+  for (const char* what : {"handles", "imports", "mappings", "reservations", "externals", "violations"}) {
     out.emplace(what, hip().fake_hip_count(what));
     state += std::to_string(hip().fake_hip_count(what)) + " " + what + " ";
   }
   out.emplace("calls", calls);
   out.emplace("reserved", hip().fake_hip_count("reserved"));
+  out.emplace("null_stream", hip().fake_hip_count("null_stream"));
   out.emplace("bytes", hip().fake_hip_device_bytes(static_cast<int>(number_of(m, "line"))));
   out.emplace("fds", count_fds());
   int device = -1;
@@ -87,6 +88,12 @@ Message fake(ActorState&, const Message& m) {
            std::to_string(hip().hipPeekAtLastError());
   out.emplace("state", state);
   return out;
+}
+
+// set_device device=: of the actor's thread
+Message set_device(ActorState&, const Message& m) {
+  const HipError code = hip().hipSetDevice(static_cast<int>(number_of(m, "device")));
+  return {{"status", code == fh::kSuccess ? HB_OK : 1}};
 }
 
 // probe device=
@@ -121,8 +128,11 @@ HB_ROLE(gpu_actor) {
   static_cast<void>(UniqueFd(hip().export_fd(handles[0])));
   for (void* handle : handles) static_cast<void>(hip().hipMemRelease(handle));
   const std::vector<std::string> before = open_fds();
-  const int status = run_actor(
-      {{"gpu_fill", gpu_fill}, {"gpu_check", gpu_check}, {"arm", arm}, {"fake", fake}, {"probe", probe}});
+  VerbTable table{{"gpu_fill", gpu_fill}, {"gpu_check", gpu_check},   {"arm", arm},
+                  {"fake", fake},         {"set_device", set_device}, {"probe", probe}};
+  add_async_verbs(table);
+  add_fork_verbs(table);
+  const int status = run_actor(table);
   const std::string difference = fd_difference(before, open_fds());
   if (difference.empty()) std::exit(status);
   std::fprintf(stderr, "descriptor census of the GPU actor:%s\n", difference.c_str());
