@@ -16,6 +16,7 @@
 #include <string>
 
 #include "client.h"
+#include "device_record.h"
 #include "error.h"
 #include "hipbroker/hipbroker.h"
 #include "library_scope.h"
@@ -111,11 +112,11 @@ void copy_text(std::string_view text, char (&out)[kSize]) noexcept {
   std::memset(out + n, 0, kSize - n);
 }
 
-// GPUs in and out.
-[[nodiscard]] Result<DeviceSet> read_devices(const std::int32_t* ordinals, std::size_t count);
+// GPUs in. HB_EXPORTER_PEERS is for imports.
+enum class PeersOf : std::uint8_t { kMemory, kImport };
+[[nodiscard]] Result<DeviceSet> read_devices(const std::int32_t* ordinals, std::size_t count, PeersOf of);
 [[nodiscard]] Result<HostAccess> read_host_access(std::uint32_t host_access);
 [[nodiscard]] Result<DeviceId> read_device_id(const hb_device_id* id);
-[[nodiscard]] hb_device_id device_id_of(const DeviceId& id) noexcept;
 
 [[nodiscard]] inline std::optional<std::uint32_t> owner_of(std::uint32_t owner_uid) {
   if (owner_uid == HB_OWN_UID) return std::nullopt;

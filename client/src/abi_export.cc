@@ -4,6 +4,7 @@
 
 #include "abi.h"
 #include "exports.h"
+#include "reap_list.h"
 
 using namespace hb::client;
 
@@ -69,6 +70,7 @@ hb_status hb_export_create(hb_client* client, const hb_export_options* options, 
     if (ret_export == nullptr) return null_argument("ret_export");
     const auto request = read_export(options);
     if (!request) return tl::unexpected(request.error());
+    reap();
     auto handle = std::make_unique<hb_export>();
     handle->client = client->client;
     auto record = create_export(*client->client, *request);

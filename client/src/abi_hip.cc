@@ -7,16 +7,19 @@ using namespace hb::client;
 
 namespace hb::client {
 
-Result<DeviceSet> read_devices(const std::int32_t* ordinals, std::size_t count) {
+Result<DeviceSet> read_devices(const std::int32_t* ordinals, std::size_t count, PeersOf of) {
   constexpr std::size_t kMost = 1024;  // far beyond any node; a count that is no count must not be copied
   DeviceSet set;
   set.all = count == HB_ALL_VISIBLE;
-  if (set.all || count == 0) return set;
+  set.exporters = count == HB_EXPORTER_PEERS;
+  if (set.exporters && of != PeersOf::kImport)
+    return fail(HB_INVALID, "HB_EXPORTER_PEERS is for imports: own memory has no other exporter");
+  if (set.all || set.exporters || count == 0) return set;
   if (ordinals == nullptr) return null_argument("peers");
   if (count > kMost)
     return fail(limit_error(HB_INVALID, "peer_count", count, kMost,
                             "peer_count is " + std::to_string(count) + "; at most " + std::to_string(kMost) +
-                                ", or HB_ALL_VISIBLE"));
+                                ", or HB_ALL_VISIBLE, or HB_EXPORTER_PEERS for imports"));
   set.ordinals.assign(ordinals, ordinals + count);
   return set;
 }
@@ -33,14 +36,6 @@ Result<DeviceId> read_device_id(const hb_device_id* id) {
                std::string(id->pci, ::strnlen(id->pci, sizeof id->pci)), id->partition};
   if (out.pci.empty())
     return fail(HB_INVALID, "a device's identity needs its pci address, as hb_memory_info tells it");
-  return out;
-}
-
-hb_device_id device_id_of(const DeviceId& id) noexcept {
-  hb_device_id out{};
-  copy_text(id.uuid, out.uuid);
-  copy_text(id.pci, out.pci);
-  out.partition = id.partition;
   return out;
 }
 

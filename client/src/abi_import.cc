@@ -5,11 +5,24 @@
 #include "abi.h"
 #include "handles.h"
 #include "import.h"
+#include "reap_list.h"
 #include "wire/key.h"
 
 using namespace hb::client;
 
 namespace {
+
+// What hipImportExternalMemory cannot do is refused, not left out.
+Result<void> check_external(const hb_import_options& given) {
+  if (given.alias != 0) return fail(HB_INVALID, "HB_MAP_EXTERNAL: an alias is not mapped");
+  if (given.address != nullptr)
+    return fail(HB_INVALID, "HB_MAP_EXTERNAL: the runtime chooses the address, `address` must be NULL");
+  if (given.peer_count != 0)
+    return fail(HB_INVALID, "HB_MAP_EXTERNAL maps for the current device alone: `peer_count` must be 0");
+  if (given.host_access == HB_HOST_REQUIRE)
+    return fail(HB_UNSUPPORTED, "HB_MAP_EXTERNAL lets the CPU in nowhere: map with HB_MAP_VMM");
+  return {};
+}
 
 Result<ImportRequest> read_import(const hb_import_options* options) {
   if (options == nullptr) return null_argument("options");
@@ -47,7 +60,12 @@ Result<ImportRequest> read_import(const hb_import_options* options) {
   request.alias = given->alias != 0;
   request.wait = given->wait != 0;
   request.deadline_ns = given->deadline_ns;
-  auto peers = read_devices(given->peers, given->peer_count);
+  if (given->mapping > HB_MAP_EXTERNAL)
+    return fail(HB_INVALID, "mapping must be HB_MAP_VMM or HB_MAP_EXTERNAL");
+  request.key.mapping = static_cast<Mapping>(given->mapping);
+  if (request.key.mapping == Mapping::kExternal)
+    if (auto sound = check_external(*given); !sound) return tl::unexpected(std::move(sound.error()));
+  auto peers = read_devices(given->peers, given->peer_count, PeersOf::kImport);
   if (!peers) return tl::unexpected(std::move(peers.error()));
   request.key.peers = std::move(*peers);
   const auto host = read_host_access(given->host_access);
@@ -72,6 +90,7 @@ hb_import_info info_of(const Grant& grant, std::uint64_t chunks) {
   info.metadata = grant.metadata.data();
   info.metadata_bytes = grant.metadata.size();
   info.device = device_id_of(grant.device);
+  info.ordinal = -1;
   return info;
 }
 
@@ -83,6 +102,7 @@ hb_status hb_import_open(hb_client* client, const hb_import_options* options, hb
     if (ret_import == nullptr) return null_argument("ret_import");
     const auto request = read_import(options);
     if (!request) return tl::unexpected(request.error());
+    reap();
     auto imported = open_import(client->client, *request);
     if (!imported) return tl::unexpected(std::move(imported.error()));
     *ret_import = *imported;
@@ -95,6 +115,10 @@ void hb_import_get_info(const hb_import* imported, hb_import_info* ret_info) {
   hb_import_info info = info_of(imported->grant, imported->grant.chunk_count);
   info.ptr = imported->ptr;
   info.host_granted = imported->host_granted() ? 1 : 0;
+  info.ordinal = imported->ordinal;
+  info.peers = imported->peers.data();
+  info.peer_count = imported->peers.size();
+  info.mapping = static_cast<std::uint32_t>(imported->key.mapping);
   write_info(info, ret_info);
 }
 
@@ -117,6 +141,7 @@ hb_status hb_import_subkey(const hb_import* imported, uint64_t offset, uint64_t 
 void hb_import_close(hb_import* imported) {
   const LibraryScope inside;
   if (imported != nullptr) close_import(imported);
+  reap();
 }
 
 hb_status hb_handles_acquire(hb_client* client, const hb_import_options* options, hb_handles** ret_handles,
@@ -137,7 +162,10 @@ hb_status hb_handles_acquire(hb_client* client, const hb_import_options* options
 
 void hb_handles_get_info(const hb_handles* handles, hb_import_info* ret_info) {
   if (handles == nullptr || ret_info == nullptr) return;
-  write_info(info_of(handles->grant, handles->chunks.size()), ret_info);
+  hb_import_info info = info_of(handles->grant, handles->chunks.size());
+  info.peers = handles->peers.data();
+  info.peer_count = handles->peers.size();
+  write_info(info, ret_info);
 }
 
 size_t hb_handles_chunk_count(const hb_handles* handles) {

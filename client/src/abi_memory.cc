@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
 #include "abi.h"
-#include "memory.h"
+#include "memory_handle.h"
+#include "reap_list.h"
 
 using namespace hb::client;
-
-struct hb_memory {
-  std::shared_ptr<Memory> memory;
-};
 
 hb_status hb_memory_alloc(hb_client* client, const hb_memory_options* options, hb_memory** ret_memory,
                           hb_error* error) {
@@ -25,12 +22,13 @@ hb_status hb_memory_alloc(hb_client* client, const hb_memory_options* options, h
     auto device_id = read_device_id(given->device_id);
     if (!device_id) return tl::unexpected(std::move(device_id.error()));
     request.device_id = std::move(*device_id);
-    auto peers = read_devices(given->peers, given->peer_count);
+    auto peers = read_devices(given->peers, given->peer_count, PeersOf::kMemory);
     if (!peers) return tl::unexpected(std::move(peers.error()));
     request.peers = std::move(*peers);
     const auto host = read_host_access(given->host_access);
     if (!host) return tl::unexpected(host.error());
     request.host = *host;
+    reap();
     auto handle = std::make_unique<hb_memory>();
     auto memory = Memory::create(given->provider, request, client->client->mark());
     if (!memory) return tl::unexpected(std::move(memory.error()));
@@ -64,4 +62,5 @@ void hb_memory_get_info(const hb_memory* memory, hb_memory_info* ret_info) {
 void hb_memory_free(hb_memory* memory) {
   const LibraryScope inside;
   delete memory;
+  reap();
 }

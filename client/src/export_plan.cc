@@ -45,7 +45,7 @@ void cut_chunks(const Allocation& allocation, std::uint64_t start, std::uint64_t
   plan.bytes = bytes;
   plan.handle_kind = allocation.handle_kind();
   plan.device = allocation.device();
-  plan.peers = allocation.peers();
+  for (const PeerGrant& peer : allocation.peers()) plan.peers.push_back(peer.device);
 }
 
 Error beyond_error(const ExportRequest& request, std::uint64_t left) {

@@ -3,6 +3,7 @@
 #include "handles.h"
 
 #include "client.h"
+#include "device_record.h"
 #include "fd_room.h"
 
 namespace hb::client {
@@ -28,6 +29,9 @@ Result<hb_handles*> acquire_handles(const std::shared_ptr<Client>& client, const
   if (!acquired) return tl::unexpected(std::move(acquired.error()));
   handles->grant = std::move(acquired->grant);
   handles->lease = std::move(acquired->lease);
+  std::vector<PeerGrant> peers;
+  for (const DeviceId& peer : handles->grant.peers) peers.push_back({peer});
+  handles->peers = peer_list(peers);
   return handles.release();
 }
 

@@ -24,4 +24,5 @@ struct hb_handles {
   hb::client::Lease lease;
   std::vector<hb_handle_chunk> chunks;
   std::vector<hb::UniqueFd> fds;
+  std::vector<hb_peer> peers;  // ordinals unknown: no runtime is asked where nothing is mapped
 };

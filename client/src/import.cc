@@ -69,6 +69,8 @@ class Mapper {
     if (mapper == nullptr)
       return fail(HB_UNSUPPORTED, "handle kind " + std::to_string(grant.handle_kind) +
                                       " cannot be mapped by this library; acquire the descriptors instead");
+    if (imported_.key.mapping == Mapping::kExternal && grant.device.empty())
+      return fail(HB_INVALID, "HB_MAP_EXTERNAL is for GPU memory; this is host memory");
     RangeRequest range;
     range.bytes = grant.bytes;
     range.first_offset = first_offset;
@@ -78,6 +80,8 @@ class Mapper {
     if (!grant.device.empty()) {
       range.owner = grant.device;
       range.peers = imported_.key.peers;
+      range.exporter_peers = grant.peers;
+      range.mapping = imported_.key.mapping;
       range.host = imported_.key.host;
       range.chunks = grant.chunk_count;
       const auto whole = object_bytes(grant, page);
@@ -114,6 +118,8 @@ Result<std::unique_ptr<hb_import>> make_import(const std::shared_ptr<Client>& cl
   imported->grant = std::move(acquired->grant);
   imported->lease = std::move(acquired->lease);
   imported->ptr = imported->range->ptr();
+  imported->ordinal = imported->range->ordinal();
+  imported->peers = peer_list(imported->range->peers());
   Interval interval;
   const ImportedRange::Span mapped = imported->range->mapped();
   imported->map_start = mapped.start;
@@ -195,7 +201,10 @@ Result<hb_import*> open_alias(const std::shared_ptr<Client>& client, const Impor
   grant.access = request.key.access;
   grant.handle_kind = memory->allocation().handle_kind();
   grant.device = memory->allocation().device();
-  grant.peers = memory->allocation().peers();
+  std::vector<PeerGrant> peers = memory->allocation().peers();
+  for (const PeerGrant& peer : peers) grant.peers.push_back(peer.device);
+  imported->ordinal = memory->allocation().ordinal();
+  imported->peers = peer_list(peers);
   grant.broker = (*record)->broker;
   grant.secret = (*record)->secret;
   imported->ptr = static_cast<char*>(const_cast<void*>((*record)->ptr)) + begin + offset;
@@ -221,6 +230,12 @@ std::uint64_t ImportKey::hash() const {
 
 Result<hb_import*> open_import(const std::shared_ptr<Client>& client, const ImportRequest& request) {
   if (request.alias) return open_alias(client, request);
+  if (request.key.mapping == Mapping::kExternal) {
+    // Of the device that is current now: never what another thread mapped for its own.
+    auto made = make_import(client, request);
+    if (!made) return tl::unexpected(std::move(made.error()));
+    return made->release();
+  }
   return client->imports().get(request.key, request.address, request.deadline_ns,
                                [&] { return make_import(client, request); });
 }

@@ -8,8 +8,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "acquire.h"
+#include "device_record.h"
 #include "error.h"
 #include "export_record.h"
 #include "hipbroker/hipbroker.h"
@@ -30,6 +32,7 @@ struct ImportKey {
   std::uint32_t demand_level = 0;
   DeviceSet peers;
   HostAccess host = HostAccess::kNone;
+  Mapping mapping = Mapping::kVmm;
   bool operator==(const ImportKey&) const = default;
   [[nodiscard]] std::uint64_t hash() const;
 };
@@ -68,6 +71,8 @@ struct hb_import {
   std::shared_ptr<hb::client::Client> client;
   hb::client::Grant grant;
   void* ptr = nullptr;
+  int ordinal = -1;                 // of the owner's GPU in this process; -1 = hidden, or host memory
+  std::vector<hb_peer> peers;       // as hb_import_info shows them
   const void* map_start = nullptr;  // of all that is mapped, in the interval map
   hb::client::Lease lease;
   std::unique_ptr<hb::client::ImportedRange> range;

@@ -24,6 +24,8 @@ class Memory {
   Memory& operator=(const Memory&) = delete;
 
   [[nodiscard]] const Allocation& allocation() const { return *allocation_; }
+  // False in a forked child.
+  [[nodiscard]] bool is_here() const noexcept { return mark_.is_here(); }
 
  private:
   std::unique_ptr<Allocation> allocation_;

@@ -35,6 +35,7 @@ enum : HipError {
   kNotSupported = 801,
   kStreamCaptureUnsupported = 900,
   kStreamCaptureInvalidated = 901,
+  kCapturedEvent = 907,
   kUnknown = 999,
 };
 

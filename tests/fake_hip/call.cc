@@ -36,6 +36,7 @@ std::optional<HipError> Call::refused() {
   if (kind_ == CallKind::kQuiet) return std::nullopt;
   if (state_.started_in == 0) state_.started_in = ::getpid();
   if (state_.started_in != ::getpid()) return done(kNotInitialized);
+  if (state_.hang == function_) wait_until([this] { return state_.hang != function_; });
   injected_ = state_.injector.count(function_);
   if (injected_) {
     if (injected_->how == InjectHow::kDefault)

@@ -20,6 +20,11 @@ namespace hb::fakehip {
 
 bool State::control_one(std::string_view name, std::string_view value) {
   if (name == "fail") return injector.configure(value);
+  if (name == "hang") {
+    hang = value;
+    streams_changed.notify_all();
+    return true;
+  }
   if (name == "forget") {
     violations.clear();
     return true;

@@ -33,6 +33,8 @@ constexpr Name kNames[] = {
     {kNotSupported, "hipErrorNotSupported", "operation not supported"},
     {kStreamCaptureUnsupported, "hipErrorStreamCaptureUnsupported",
      "operation not permitted when stream is capturing"},
+    {kCapturedEvent, "hipErrorCapturedEvent",
+     "operation not permitted on an event last recorded in a capturing stream"},
     {kStreamCaptureInvalidated, "hipErrorStreamCaptureInvalidated",
      "operation failed due to a previous error during capture"},
 };

@@ -26,6 +26,7 @@ FAKE_API HipError hipImportExternalMemory(const void** out, const ExternalMemory
   memory->size = desc->size;
   memory->ordinal = current_device();
   memory->line = s.line_of(current_device());
+  if (s.on(Quirk::kExternalTakesFd)) memory->owned = hb::UniqueFd(desc->handle.fd);
   *out = memory.get();
   s.externals.emplace(memory.get(), std::move(memory));
   return call.done(kSuccess);

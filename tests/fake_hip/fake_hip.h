@@ -37,14 +37,15 @@ extern "C" {
 // "name=value[,name=value...]": a quirk or switch of quirks.cc, or
 //   fail=<as FAKE_HIP_FAIL, ';' between entries>   starts counting calls anew; "fail=" ends it
 //   busy=<stream in hex | all> / idle=<same>       work that does not end until told so
-//   forget=1                                       violations recorded so far are dropped
+//   hang=<function>                                every call of it from now on waits until hang= names
+//   another forget=1                                       violations recorded so far are dropped
 // 0, or -1 with a line on stderr for an unknown name.
 int fake_hip_control(const char* text);
 
 // How many there are now, in this process: "handles", "imports", "mappings", "reservations", "reserved"
 // (their bytes), "mallocs", "pool", "host", "streams", "events", "externals", "violations", "faults",
-// "null_stream" (uses of it), "waiting" (calls that wait for a busy stream just now), "vault" (descriptors
-// kept out of the table), "calls", "calls:<function>". -1: unknown word.
+// "null_stream" (uses of it), "waiting" (calls that wait for a busy stream or hang just now), "vault"
+// (descriptors kept out of the table), "calls", "calls:<function>". -1: unknown word.
 long long fake_hip_count(const char* what);
 
 // Bytes held on a device of the description (its line, not the HIP ordinal), by all processes.

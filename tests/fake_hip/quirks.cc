@@ -68,6 +68,7 @@ constexpr QuirkRow kRows[] = {
     {Quirk::kHostGrantFails, "host_grant_fails", kOff, 0, "Host grants are InvalidValue on any memory"},
     {Quirk::kGrantFailsOnce, "grant_fails_once", kOff, 0, "the next n device grants are OutOfMemory"},
     {Quirk::kCorruptImports, "corrupt_imports", kOff, 0, "imported memory shows other bytes to every device"},
+    {Quirk::kExternalTakesFd, "external_takes_fd", kOff, 0, "hipImportExternalMemory owns the descriptor"},
 };
 static_assert(sizeof kRows / sizeof *kRows == static_cast<std::size_t>(Quirk::kCount));
 

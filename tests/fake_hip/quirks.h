@@ -58,6 +58,7 @@ enum class Quirk : unsigned char {
   kHostGrantFails,
   kGrantFailsOnce,
   kCorruptImports,
+  kExternalTakesFd,
   kCount,
 };
 

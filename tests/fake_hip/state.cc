@@ -58,6 +58,7 @@ State::State() {
   if (!error.empty()) misused("FAKE_HIP_DEVICES", error);
   visible = visible_lines(devices, std::getenv("ROCR_VISIBLE_DEVICES"), std::getenv("HIP_VISIBLE_DEVICES"),
                           std::getenv("CUDA_VISIBLE_DEVICES"));
+  agents = visible_lines(devices, std::getenv("ROCR_VISIBLE_DEVICES"), nullptr, nullptr);
   machine = machine_number(env("FAKE_HIP_STATE"));
   strict = env("FAKE_HIP_STRICT") != "0";
   tracer.open(std::getenv("FAKE_HIP_TRACE"));

@@ -33,6 +33,7 @@ struct ExternalMemory {
   int line = -1;
   int ordinal = -1;
   std::vector<std::uintptr_t> buffers;
+  UniqueFd owned;
 };
 
 // A 2 MiB block from which small hipMalloc requests are cut, as ROCr's SimpleHeap does.
@@ -53,6 +54,7 @@ struct State {
   FdVault vault;
   std::vector<Device> devices;
   std::vector<int> visible;  // HIP ordinal -> line
+  std::vector<int> agents;   // lines that ROCr sees: HIP's own variables hide nothing from it
   std::uint32_t machine = 0;
   bool strict = true;
   pid_t started_in = 0;  // 0: no HIP call yet
@@ -74,7 +76,8 @@ struct State {
   long long faults = 0;
   long long null_stream_uses = 0;
   int grants_to_fail = 0;
-  int waiting = 0;  // calls that wait for a stream
+  int waiting = 0;   // calls that wait for a stream, or hang
+  std::string hang;  // the function whose calls do not go on
 
   [[nodiscard]] bool on(Quirk quirk) const { return quirks.on(quirk); }
   // HIP ordinal -> line, -1 when there is no such device.

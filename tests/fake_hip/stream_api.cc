@@ -150,13 +150,14 @@ FAKE_API HipError hipEventRecord(const void* word, const void* stream_word) {
   return call.done(kSuccess);
 }
 
-// An event of a running capture cannot be asked: that breaks the capture.
+// An event of a capture says nothing, and asking it breaks a running one.
 FAKE_API HipError hipEventQuery(const void* word) {
   FAKE_ENTER("hipEventQuery", kPlain, word);
   const auto event = s.streams.find_event(word);
   if (event == nullptr) return call.done(kInvalidHandle);
   if (event->captured) {
     if (const auto refusal = call.refused_by_capture()) return *refusal;
+    return call.done(kCapturedEvent);
   }
   return call.done(event->reached < event->recorded ? kNotReady : kSuccess);
 }

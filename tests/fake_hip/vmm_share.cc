@@ -4,6 +4,7 @@
 // Handles across processes: export, import, retain, properties, and the dma-buf of an address range.
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "call.h"
@@ -42,7 +43,10 @@ int descriptor_from(Call& call, void* os_handle) {
 HipError import_now(State& s, Handle& handle, int fd) {
   handle.object = BufferObject::open(fd, s.devices.size());
   if (handle.object == nullptr) return from_errno();
-  if (s.on(Quirk::kImportNeedsVisibleOwner) && s.ordinal_of(handle.object->line) < 0) return kInvalidValue;
+  // ROCr looks the owner up among its agents.
+  if (s.on(Quirk::kImportNeedsVisibleOwner) &&
+      std::find(s.agents.begin(), s.agents.end(), handle.object->line) == s.agents.end())
+    return kInvalidValue;
   handle.size = handle.object->size;
   return kSuccess;
 }

@@ -37,6 +37,7 @@ hb_import_options import_options(const Message& m, hb_key* key_storage, std::str
   options.wait = static_cast<int>(number_of(m, "wait"));
   options.deadline_ns = deadline_of(m);
   options.host_access = static_cast<std::uint32_t>(number_of(m, "host"));
+  options.mapping = static_cast<std::uint32_t>(number_of(m, "mapping"));
   if (peers_storage != nullptr) {
     *peers_storage = peers_of(m);
     options.peers = peers_storage->ordinals.data();
@@ -60,6 +61,13 @@ void describe_import(const hb_import_info& info, Message& out) {
   out.emplace("kind", info.kind);
   out.emplace("host_granted", info.host_granted);
   describe_device(info.device, out);
+  out.emplace("ordinal", info.ordinal);
+  out.emplace("mapping", info.mapping);
+  std::string peers;  // "GPU-f00d000000000003=0+" is ordinal 0, let in
+  for (std::size_t i = 0; i < info.peer_count; ++i)
+    peers += (i == 0 ? "" : " ") + std::string(info.peers[i].device.uuid) + "=" +
+             std::to_string(info.peers[i].ordinal) + (info.peers[i].granted != 0 ? "+" : "-");
+  out.emplace("peers", peers);
   if (info.metadata != nullptr)
     out.emplace("meta", std::string(static_cast<const char*>(info.metadata), info.metadata_bytes));
 }
@@ -67,7 +75,7 @@ void describe_import(const hb_import_info& info, Message& out) {
 namespace {
 
 // import [import=] key=|name= [owner=] [access=] [offset=] [bytes=] [address=] [demand=] [alias=] [wait=]
-//   [peers=] [host=]
+//   [peers=] [host=] [mapping=]
 Message open_import(ActorState& state, const Message& m) {
   hb_key key{};
   std::string name;

@@ -28,7 +28,9 @@ Peers peers_of(const Message& m) {
   std::istringstream in(text_of(m, "peers"));
   std::string word;
   while (in >> word) out.ordinals.push_back(std::atoi(word.c_str()));
-  out.count = text_of(m, "peers") == "all" ? HB_ALL_VISIBLE : out.ordinals.size();
+  out.count = out.ordinals.size();
+  if (text_of(m, "peers") == "all") out.count = HB_ALL_VISIBLE;
+  if (text_of(m, "peers") == "exporter") out.count = HB_EXPORTER_PEERS;
   return out;
 }
 

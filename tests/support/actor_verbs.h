@@ -56,7 +56,7 @@ int actor_main(const std::vector<std::string>& args);
 [[nodiscard]] Message outcome(hb_status status, const hb_error& error);
 // The deadline: `timeout_ms` from now; without it, none.
 [[nodiscard]] std::uint64_t deadline_of(const Message& m);
-// peers=all or "0 2"
+// peers=all, peers=exporter or "0 2"
 struct Peers {
   std::vector<std::int32_t> ordinals;
   std::size_t count = 0;

@@ -192,6 +192,9 @@ typedef struct hb_device_id {
 /* Ordinals are HIP's in this process: *_VISIBLE_DEVICES shifts them, and they never travel. */
 #define HB_DEVICE_CURRENT (-1)  /* as device: the calling thread's current one */
 #define HB_ALL_VISIBLE SIZE_MAX /* as peer_count: every visible GPU that can reach the memory */
+#define HB_EXPORTER_PEERS                                                          \
+  (SIZE_MAX - 1) /* as peer_count of an import: the GPUs that the exporter let in, \
+                    as far as this process sees them and they reach the memory */
 
 /* Shall the CPU reach GPU memory? It needs a large BAR and a runtime that lets it in. */
 enum {
@@ -433,6 +436,14 @@ HB_API hb_status hb_classify(const void* ptr, hb_pointer_info* ret_info, hb_erro
 
 typedef struct hb_import hb_import;
 
+/* How GPU memory is mapped. Nothing is chosen silently: what HB_MAP_VMM cannot do here is refused. */
+enum {
+  HB_MAP_VMM = 0,     /* reserved, mapped and granted: any number of chunks and GPUs. Host memory: mmap */
+  HB_MAP_EXTERNAL = 1 /* hipImportExternalMemory, where a runtime cannot import the other way: one chunk, a
+                         dma-buf, for the calling thread's current device alone, read and write, anew with
+                         each hb_import_open. No address, peers, host access or alias */
+};
+
 typedef struct hb_import_options {
   size_t size;
   const hb_key* key;     /* what to import: a key, */
@@ -449,13 +460,14 @@ typedef struct hb_import_options {
   /* GPU memory. The owner's GPU is found by its identity; where this process does not see it, its own GPUs
      are tried, and HB_DEVICE names both sides when the runtime says no. */
   const int32_t* peers; /* ordinals, in this process, of more GPUs that are to reach it */
-  size_t peer_count;    /* or HB_ALL_VISIBLE */
+  size_t peer_count;    /* or HB_ALL_VISIBLE, or HB_EXPORTER_PEERS */
   uint32_t host_access; /* HB_HOST_NONE, _PREFER, _REQUIRE */
+  uint32_t mapping;     /* HB_MAP_VMM, HB_MAP_EXTERNAL */
 } hb_import_options;
 #define HB_IMPORT_OPTIONS_INIT                                                                             \
   {                                                                                                        \
     sizeof(hb_import_options), NULL, NULL, HB_OWN_UID, HB_ACCESS_READ, 0, HB_WHOLE, NULL, HB_LEVEL_ANY, 0, \
-        0, HB_NO_DEADLINE, NULL, 0, HB_HOST_NONE                                                           \
+        0, HB_NO_DEADLINE, NULL, 0, HB_HOST_NONE, HB_MAP_VMM                                               \
   }
 
 /* Acquires and maps. The same part of the same export imported again with the same access is the same
@@ -467,6 +479,13 @@ typedef struct hb_import_options {
  * stays mapped, leased or open. */
 HB_API hb_status hb_import_open(hb_client* client, const hb_import_options* options, hb_import** ret_import,
                                 hb_error* error);
+
+/* A GPU besides the owner's. */
+typedef struct hb_peer {
+  hb_device_id device;
+  int32_t ordinal; /* in this process; -1 = not visible here */
+  int32_t granted; /* 1: this import let it in */
+} hb_peer;
 
 typedef struct hb_import_info {
   size_t size;
@@ -484,11 +503,19 @@ typedef struct hb_import_info {
   uint32_t kind;        /* HB_KIND_* */
   const void* metadata; /* valid as long as the handle */
   size_t metadata_bytes;
-  hb_device_id device; /* the owner's GPU; "" for host memory */
-  int host_granted;    /* 1: the CPU may use `ptr` */
+  hb_device_id device;  /* the owner's GPU; "" for host memory */
+  int host_granted;     /* 1: the CPU may use `ptr` */
+  int32_t ordinal;      /* of `device` in this process; -1 = not visible here, or not on a GPU */
+  const hb_peer* peers; /* the GPUs that the exporter let in besides the owner's, in its order, then others
+                           that this import let in; valid as long as the handle */
+  size_t peer_count;
+  uint32_t mapping; /* HB_MAP_VMM, HB_MAP_EXTERNAL */
 } hb_import_info;
-#define HB_IMPORT_INFO_INIT \
-  { sizeof(hb_import_info), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, {{0}, {0}, 0}, 0 }
+#define HB_IMPORT_INFO_INIT                                                                                \
+  {                                                                                                        \
+    sizeof(hb_import_info), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, {{0}, {0}, 0}, 0, -1, NULL, 0, \
+        HB_MAP_VMM                                                                                         \
+  }
 HB_API void hb_import_get_info(const hb_import* imported, hb_import_info* ret_info);
 
 /* 1 while what was imported is current; 0 once it was withdrawn, revoked, replaced or the session ended. A
@@ -500,6 +527,29 @@ HB_API hb_status hb_import_subkey(const hb_import* imported, uint64_t offset, ui
 
 /* Gives one import back; the last one of a mapping unmaps it and releases the lease. NULL is allowed. */
 HB_API void hb_import_close(hb_import* imported);
+
+/* ---- GPU memory: given back when the GPU is done ------------------------------------------------ */
+
+/* hb_import_close and hb_memory_free unmap at once, and must not be called while a GPU still uses the memory:
+ * runtimes before HIP 7.14 pull it away, newer ones wait in hipMemUnmap for all streams of every GPU that had
+ * access, which never ends behind a kernel that does not. These two wait for nothing: the handle is gone when
+ * they return HB_OK, and what it holds (mapping, lease, memory) is given back by a later call of hb_reap,
+ * hb_memory_alloc, hb_memory_free, hb_import_open, hb_import_close, hb_export_create, hb_unmap_when or
+ * hb_free_when that finds `event` done. That call waits as any unmapping does for what other streams have
+ * queued by then; no lock of the library is held meanwhile.
+ *
+ * `event` is a hipEvent_t, recorded after the last use of the memory. It stays yours: do not destroy it and
+ * do not record it again before the handle was given back (hb_reap tells 0 waiting). One whose device is lost
+ * counts as done. Imports are counted: each use waits for the event of its own, and the last one unmaps.
+ * Host memory is given back at once, and the event not looked at.
+ *
+ * HB_INVALID (NULL, or no event of this process), HB_BUSY (recorded in a stream capture), HB_FORKED. After an
+ * error the handle is as it was. What still waits at exit is left to the driver. */
+HB_API hb_status hb_unmap_when(hb_import* imported, void* event, hb_error* error);
+HB_API hb_status hb_free_when(hb_memory* memory, void* event, hb_error* error);
+
+/* Gives back what is due. `ret_waiting` (may be NULL): how many handles of this process still wait. */
+HB_API hb_status hb_reap(uint64_t* ret_waiting, hb_error* error);
 
 /* ---- descriptors without mapping -------------------------------------------------------------- */
 
@@ -517,7 +567,8 @@ typedef struct hb_handle_chunk {
  * ignored. HB_NO_FDS when RLIMIT_NOFILE does not allow all at once. */
 HB_API hb_status hb_handles_acquire(hb_client* client, const hb_import_options* options,
                                     hb_handles** ret_handles, hb_error* error);
-HB_API void hb_handles_get_info(const hb_handles* handles, hb_import_info* ret_info); /* ptr is NULL */
+/* `ptr` is NULL and every ordinal -1: where nothing is mapped, no runtime is asked. */
+HB_API void hb_handles_get_info(const hb_handles* handles, hb_import_info* ret_info);
 HB_API size_t hb_handles_chunk_count(const hb_handles* handles);
 HB_API const hb_handle_chunk* hb_handles_chunks(const hb_handles* handles);
 HB_API size_t hb_handles_fd_count(const hb_handles* handles);

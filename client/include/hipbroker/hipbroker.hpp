@@ -76,6 +76,7 @@ class Owner {
 
   Handle* get() const noexcept { return handle_; }
   explicit operator bool() const noexcept { return handle_ != nullptr; }
+  void disown() noexcept { handle_ = nullptr; }
 
  private:
   void reset(Handle* handle) noexcept {
@@ -176,6 +177,11 @@ class Memory {
     hb_memory_get_info(memory_.get(), &info);
     return info;
   }
+  // Freed by a later call, once the event (a hipEvent_t) is done; empty afterwards.
+  void free_when(void* event) {
+    detail::call(hb_free_when, memory_.get(), event);
+    memory_.disown();
+  }
   hb_memory* get() const noexcept { return memory_.get(); }
   explicit operator bool() const noexcept { return static_cast<bool>(memory_); }
 
@@ -234,6 +240,11 @@ class Import {
     detail::call(hb_import_subkey, import_.get(), offset, bytes, &key);
     return Key(key);
   }
+  // Unmapped by a later call, once the event (a hipEvent_t) is done; empty afterwards.
+  void unmap_when(void* event) {
+    detail::call(hb_unmap_when, import_.get(), event);
+    import_.disown();
+  }
   hb_import* get() const noexcept { return import_.get(); }
   explicit operator bool() const noexcept { return static_cast<bool>(import_); }
 
@@ -273,15 +284,21 @@ class Devices {
   // Every visible one that can reach the memory.
   static Devices all_visible() {
     Devices devices;
-    devices.all_ = true;
+    devices.special_ = HB_ALL_VISIBLE;
+    return devices;
+  }
+  // Of an import: those that the exporter let in, as far as they are visible here.
+  static Devices exporters() {
+    Devices devices;
+    devices.special_ = HB_EXPORTER_PEERS;
     return devices;
   }
   const std::int32_t* data() const noexcept { return ordinals_.data(); }
-  std::size_t count() const noexcept { return all_ ? HB_ALL_VISIBLE : ordinals_.size(); }
+  std::size_t count() const noexcept { return special_ != 0 ? special_ : ordinals_.size(); }
 
  private:
   std::vector<std::int32_t> ordinals_;
-  bool all_ = false;
+  std::size_t special_ = 0;
 };
 
 enum class HostAccess : std::uint32_t {
@@ -297,6 +314,13 @@ struct GpuOptions {
   Devices peers;
   HostAccess host_access = HostAccess::kNone;
 };
+
+// Gives back what waited for an event that is done; how many still wait.
+inline std::uint64_t reap() {
+  std::uint64_t waiting = 0;
+  detail::call(hb_reap, &waiting);
+  return waiting;
+}
 
 // What is known of this process's HIP runtime for memory on one GPU.
 inline hb_hip_report hip_probe(std::int32_t device = 0) {
@@ -341,6 +365,7 @@ struct ImportOptions {
   bool wait = false;  // for the name
   Devices peers;      // of this process, besides the owner's GPU
   HostAccess host_access = HostAccess::kNone;
+  bool external = false;  // HB_MAP_EXTERNAL
   Deadline deadline;
 };
 
@@ -493,6 +518,7 @@ class Client {
     given.peers = options.peers.data();
     given.peer_count = options.peers.count();
     given.host_access = static_cast<std::uint32_t>(options.host_access);
+    given.mapping = options.external ? HB_MAP_EXTERNAL : HB_MAP_VMM;
     given.deadline_ns = options.deadline.ns();
     return given;
   }

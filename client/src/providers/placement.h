@@ -39,12 +39,26 @@ enum class HostAccess : std::uint8_t {
   kRequire,  // all of it or nothing
 };
 
+// How memory of another process is mapped.
+enum class Mapping : std::uint8_t {
+  kVmm,       // reserved, mapped, granted: any number of chunks and devices
+  kExternal,  // hipImportExternalMemory: one chunk, the current device
+};
+
 // GPUs by their ordinals in this process, besides the one the memory is on.
 struct DeviceSet {
-  bool all = false;  // every visible one that can reach the memory
+  bool all = false;        // every visible one that can reach the memory
+  bool exporters = false;  // imports: those that the exporter let in, as far as visible here
   std::vector<int> ordinals;
 
   bool operator==(const DeviceSet&) const = default;
+};
+
+// A GPU besides the one the memory is on, as this process sees it.
+struct PeerGrant {
+  DeviceId device;
+  int ordinal = -1;      // in this process; -1 = not visible here
+  bool granted = false;  // let in by this process
 };
 
 }  // namespace hb::client

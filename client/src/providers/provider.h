@@ -42,8 +42,10 @@ class Allocation {
   [[nodiscard]] virtual std::uint32_t handle_kind() const = 0;
   // The GPU it is on; empty for host memory.
   [[nodiscard]] virtual const DeviceId& device() const;
+  // In this process; -1 for host memory.
+  [[nodiscard]] virtual int ordinal() const { return -1; }
   // Other GPUs that were let in.
-  [[nodiscard]] virtual std::vector<DeviceId> peers() const { return {}; }
+  [[nodiscard]] virtual std::vector<PeerGrant> peers() const { return {}; }
   [[nodiscard]] virtual bool host_granted() const { return true; }  // the CPU may use ptr()
   // In a forked child: the numbers may be the child's own by now, so they are forgotten, not closed.
   virtual void forget_descriptors() noexcept = 0;
@@ -100,6 +102,10 @@ class ImportedRange {
   };
   [[nodiscard]] virtual Span mapped() const = 0;  // all of it, with what lies around the bytes asked for
   [[nodiscard]] virtual bool host_granted() const { return true; }
+  // The owner's GPU in this process; -1 = not visible here, or host memory.
+  [[nodiscard]] virtual int ordinal() const { return -1; }
+  // Those that the exporter let in, in its order, then others that this import let in.
+  [[nodiscard]] virtual std::vector<PeerGrant> peers() const { return {}; }
 };
 
 struct RangeRequest {
@@ -111,7 +117,9 @@ struct RangeRequest {
   // On GPUs:
   DeviceId owner = {};
   DeviceSet peers = {};
+  std::vector<DeviceId> exporter_peers = {};
   HostAccess host = HostAccess::kNone;
+  Mapping mapping = Mapping::kVmm;
   std::uint64_t chunks = 0;        // that will come
   std::uint64_t object_bytes = 0;  // of all their objects, whole
 };

@@ -101,7 +101,7 @@ Message fake(ActorState&, const Message& m) {
     return {{"status", 1}, {"message", "not a control: " + text_of(m, "control")}};
   Message out{{"status", HB_OK}};
   std::string state;
-  for (const char* what : {"handles", "imports", "mappings", "reservations", "violations"}) {
+  for (const char* what : {"handles", "imports", "mappings", "reservations", "externals", "violations"}) {
     out.emplace(what, hip().fake_hip_count(what));
     state += std::to_string(hip().fake_hip_count(what)) + " " + what + " ";
   }
@@ -113,6 +113,7 @@ Message fake(ActorState&, const Message& m) {
                            "hipMemGetHandleForAddressRange", "hsa_amd_portable_export_dmabuf"})
     exports += std::max(0LL, hip().fake_hip_count(("calls:" + std::string(call)).c_str()));
   out.emplace("export_calls", exports);
+  out.emplace("null_stream", hip().fake_hip_count("null_stream"));
   out.emplace("bytes", hip().fake_hip_device_bytes(static_cast<int>(number_of(m, "line"))));
   out.emplace("fds", count_fds());
   int device = -1;
@@ -162,6 +163,8 @@ HB_ROLE(gpu_actor) {
   VerbTable verbs{
       {"gpu_fill", gpu_fill}, {"gpu_check", gpu_check}, {"arm", arm}, {"fake", fake}, {"probe", probe}};
   add_gpu_guest_verbs(verbs);
+  add_async_verbs(verbs);
+  add_fork_verbs(verbs);
   if (std::getenv("HB_GPU_MEMORY") != nullptr) add_gpu_memory_verbs(verbs);
   add_raw_verbs(verbs);
   add_raw_share_verbs(verbs);

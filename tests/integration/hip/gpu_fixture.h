@@ -20,6 +20,7 @@ namespace hb::test {
 inline constexpr std::uint64_t kGpuChunk = 2u << 20;
 // The third of the fake's default devices.
 inline constexpr const char* kU2 = "GPU-f00d000000000002";
+inline constexpr const char* kU3 = "GPU-f00d000000000003";
 inline constexpr const char* kPci2 = "0000:83:00.0";
 
 using Variables = std::vector<std::pair<std::string, std::string>>;

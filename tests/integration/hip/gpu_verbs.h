@@ -23,5 +23,8 @@ inline constexpr int kDefaultDevice = 2;
 void add_gpu_memory_verbs(VerbTable& table);
 // What only a program with GPUs does: streams, captures, current devices, threads.
 void add_gpu_guest_verbs(VerbTable& table);
+// Streams, events, and what waits for them; threads and forked children.
+void add_async_verbs(VerbTable& table);
+void add_fork_verbs(VerbTable& table);
 
 }  // namespace hb::test

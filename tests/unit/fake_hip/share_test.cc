@@ -219,28 +219,31 @@ TEST_P(EveryVersionShared, AForeignDescriptorFailsAtImportOrAtTheGrant) {
   });
 }
 
-TEST_P(EveryVersionShared, AHiddenOwner) {
-  const bool needs = is({"6.2", "7.0", "7.1", "7.2"});
-  const Pair pair;
-  expect_clean(env(), [&](const Hip& hip) {
-    void* handle = hip.create(kChunk);
-    const int fd = hip.export_fd(handle);
-    send_fd(pair.left.get(), fd);
-    ::close(fd);
-    EXPECT_EQ(hip.hipMemRelease(handle), fh::kSuccess);
-  });
-  Env hidden = env();
-  hidden["ROCR_VISIBLE_DEVICES"] = "1";
-  expect_clean(hidden, [&](const Hip& hip) {
-    const UniqueFd fd = receive_fd(pair.right.get());
-    void* handle = nullptr;
-    if (needs) {
-      EXPECT_EQ(hip.import_fd(&handle, fd.get()), fh::kInvalidValue);
-      return;
-    }
-    char* at = attach(hip, fd.get(), handle);
-    hip.tear_down(at, kChunk, handle);
-  });
+// HIP's own variable hides a GPU from HIP, and ROCr finds it all the same.
+TEST_P(EveryVersionShared, AnOwnerHiddenFromRocrOrFromHipAlone) {
+  for (const char* variable : {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"}) {
+    const bool needs = is({"6.2", "7.0", "7.1", "7.2"}) && variable == std::string("ROCR_VISIBLE_DEVICES");
+    const Pair pair;
+    expect_clean(env(), [&](const Hip& hip) {
+      void* handle = hip.create(kChunk);
+      const int fd = hip.export_fd(handle);
+      send_fd(pair.left.get(), fd);
+      ::close(fd);
+      EXPECT_EQ(hip.hipMemRelease(handle), fh::kSuccess);
+    });
+    Env hidden = env();
+    hidden[variable] = "1";
+    expect_clean(hidden, [&](const Hip& hip) {
+      const UniqueFd fd = receive_fd(pair.right.get());
+      void* handle = nullptr;
+      if (needs) {
+        EXPECT_EQ(hip.import_fd(&handle, fd.get()), fh::kInvalidValue);
+        return;
+      }
+      char* at = attach(hip, fd.get(), handle);
+      hip.tear_down(at, kChunk, handle);
+    });
+  }
 }
 
 TEST_P(EveryVersionShared, HostAccessToImports) {

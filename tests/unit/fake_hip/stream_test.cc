@@ -157,8 +157,15 @@ TEST(FakeHipStreams, UnsafeCallsBreakACapture) {
     EXPECT_EQ(hip.hipThreadExchangeStreamCaptureMode(&mode), fh::kSuccess);
     EXPECT_EQ(mode, fh::kCaptureGlobal);
     EXPECT_EQ(hip.hipDeviceSynchronize(), fh::kSuccess);
+    // An event of the capture says nothing, and asking breaks it only where other calls would, too.
+    void* event = nullptr;
+    EXPECT_EQ(hip.hipEventCreateWithFlags(&event, 0), fh::kSuccess);
+    EXPECT_EQ(hip.hipEventRecord(event, capturing), fh::kSuccess);
+    EXPECT_EQ(hip.hipEventQuery(event), fh::kCapturedEvent);
     EXPECT_EQ(hip.hipThreadExchangeStreamCaptureMode(&mode), fh::kSuccess);
     EXPECT_EQ(hip.hipStreamEndCapture(capturing, &graph), fh::kSuccess);
+    EXPECT_EQ(hip.hipEventQuery(event), fh::kCapturedEvent);
+    EXPECT_EQ(hip.hipEventDestroy(event), fh::kSuccess);
     // A thread-local capture is broken by its own thread only.
     EXPECT_EQ(hip.hipStreamBeginCapture(capturing, fh::kCaptureThreadLocal), fh::kSuccess);
     std::async(std::launch::async, [&] { EXPECT_EQ(hip.hipDeviceSynchronize(), fh::kSuccess); }).get();

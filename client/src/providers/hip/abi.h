@@ -20,6 +20,7 @@ enum : HipError {
   kNotInitialized = 3,
   kNoDevice = 100,
   kInvalidDevice = 101,
+  kInvalidHandle = 400,
   kNotFound = 500,
   kNotReady = 600,
   kLaunchFailure = 719,

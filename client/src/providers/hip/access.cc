@@ -91,6 +91,29 @@ Result<Access> access_for_import(const Context& context, const DeviceId& owner,
   return access;
 }
 
+std::vector<client::PeerGrant> peer_grants(const DeviceTable& devices, const std::vector<DeviceId>& exporters,
+                                           const Access& access) {
+  const auto granted = [&access](int ordinal) {
+    return ordinal == access.owner ||
+           std::find(access.peers.begin(), access.peers.end(), ordinal) != access.peers.end();
+  };
+  std::vector<client::PeerGrant> out;
+  for (const DeviceId& id : exporters) {
+    const Device* device = devices.find(id);
+    if (device == nullptr)
+      out.push_back({id});
+    else
+      out.push_back({id, device->ordinal, granted(device->ordinal)});
+  }
+  for (const int ordinal : access.peers) {
+    const bool named =
+        std::any_of(out.begin(), out.end(), [ordinal](const auto& peer) { return peer.ordinal == ordinal; });
+    if (const Device* device = devices.at(ordinal); device != nullptr && !named)
+      out.push_back({device->id, ordinal, true});
+  }
+  return out;
+}
+
 Result<void> check_host_access(const Context& context, const Access& access) {
   if (access.host != HostAccess::kRequire) return {};
   if (!context.quirks.on(Quirk::kGrantsHost))

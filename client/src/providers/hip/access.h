@@ -51,6 +51,11 @@ struct Access {
 [[nodiscard]] Result<Access> access_for_import(const Context& context, const DeviceId& owner,
                                                const std::vector<int>& devices, HostAccess host);
 
+// How the devices besides the owner's stand: those of `exporters` in their order, then others let in.
+[[nodiscard]] std::vector<client::PeerGrant> peer_grants(const DeviceTable& devices,
+                                                         const std::vector<DeviceId>& exporters,
+                                                         const Access& access);
+
 // HB_UNSUPPORTED when the CPU is required and this runtime cannot let it in.
 [[nodiscard]] Result<void> check_host_access(const Context& context, const Access& access);
 

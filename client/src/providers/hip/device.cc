@@ -162,6 +162,15 @@ Result<bool> DeviceTable::can_access(const Runtime& runtime, int from, int to) c
   return can != 0;
 }
 
+Result<int> current_device(const Runtime& runtime) {
+  const DriverScope scope(runtime.hip(), DriverScope::kAnyDevice, Lock::kNo);
+  int ordinal = 0;
+  const HipError code = runtime.hip().hipGetDevice(&ordinal);
+  if (code != kSuccess)
+    return fail(driver_error(runtime.hip(), "hipGetDevice", code, "the current device", HB_DEVICE));
+  return ordinal;
+}
+
 Error DeviceTable::not_visible(const DeviceId& wanted, const std::string& doing) const {
   std::string visible;
   for (const Device& device : devices_) visible += (visible.empty() ? "" : ", ") + device.id.text();

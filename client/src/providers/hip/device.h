@@ -49,4 +49,7 @@ class DeviceTable {
   std::vector<Device> devices_;
 };
 
+// The calling thread's: an ordinal.
+[[nodiscard]] Result<int> current_device(const Runtime& runtime);
+
 }  // namespace hb::client::hip

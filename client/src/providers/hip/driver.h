@@ -22,7 +22,8 @@ namespace hb::client::hip {
                                  const std::string& doing, hb_status status = HB_SYSTEM);
 
 // Held over every virtual memory call of ours: old ROCr takes no lock there. Not over hipMemUnmap where that
-// waits for streams.
+// waits for streams. In a forked child it may be held for ever: what leads here asks Runtime::get() or
+// MappedRange::is_here() before.
 [[nodiscard]] std::mutex& vmm_lock();
 
 enum class Lock : bool { kNo, kYes };

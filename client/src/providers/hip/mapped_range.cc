@@ -22,16 +22,16 @@ namespace {
 std::atomic<std::uint64_t> g_teardown_failures{0};
 std::atomic<bool> g_exiting{false};
 
-void note(HipError code) {
-  if (code != kSuccess) g_teardown_failures.fetch_add(1, std::memory_order_relaxed);
-}
-
 bool same_open_file(int a, int b) {
   return ::syscall(SYS_kcmp, ::getpid(), ::getpid(), KCMP_FILE, static_cast<unsigned long>(a),
                    static_cast<unsigned long>(b)) == 0;
 }
 
 }  // namespace
+
+void note_teardown(HipError code) {
+  if (code != kSuccess) g_teardown_failures.fetch_add(1, std::memory_order_relaxed);
+}
 
 std::uint64_t teardown_failures() { return g_teardown_failures.load(std::memory_order_relaxed); }
 
@@ -41,6 +41,8 @@ void watch_for_exit() {
   static const bool armed = std::atexit([] { g_exiting = true; }) == 0;
   static_cast<void>(armed);
 }
+
+bool is_exiting() { return g_exiting.load(std::memory_order_relaxed); }
 
 // ---- handle -------------------------------------------------------------------------------------
 
@@ -81,7 +83,7 @@ Result<UniqueFd> OwnedHandle::export_descriptor(const std::string& doing) {
 
 void OwnedHandle::release() {
   if (handle_ == nullptr) return;
-  note(context_->hip().hipMemRelease(std::exchange(handle_, nullptr)));
+  note_teardown(context_->hip().hipMemRelease(std::exchange(handle_, nullptr)));
   const int number = std::exchange(shared_number_, -1);
   // Only if the number is still that file: whether a runtime closes it with the handle is not established.
   if (number >= 0 && !context_->quirks.on(Quirk::kRuntimeClosesExportDescriptor) && shared_duplicate_ &&
@@ -125,7 +127,7 @@ Result<std::unique_ptr<MappedRange>> MappedRange::reserve(ContextPtr context, co
     }
     const bool elsewhere = wish.address != nullptr && at != wish.address;
     if (elsewhere || (wish.address == nullptr && spare == 0 && misaligned(at))) {
-      note(hip.hipMemAddressFree(at, wish.bytes + spare));
+      note_teardown(hip.hipMemAddressFree(at, wish.bytes + spare));
       if (elsewhere)
         return fail(HB_ADDRESS,
                     doing + ": the wished address is taken or impossible: the runtime gave another");
@@ -164,16 +166,18 @@ Result<void> MappedRange::add(OwnedHandle handle, std::size_t bytes, std::int64_
   return {};
 }
 
+bool MappedRange::is_here() const { return ::getpid() == process_; }
+
 void MappedRange::unmap_all() {
   // Each by itself and by its own size; one call for many leaks use counts in old runtimes. Not twice when
   // it fails: an unknown address crashes them.
   for (Chunk& chunk : chunks_)
-    if (std::exchange(chunk.mapped, false)) note(context_->hip().hipMemUnmap(chunk.at, chunk.bytes));
+    if (std::exchange(chunk.mapped, false)) note_teardown(context_->hip().hipMemUnmap(chunk.at, chunk.bytes));
 }
 
 MappedRange::~MappedRange() {
   if (reserved_ == nullptr) return;  // never came to be; perhaps inside a DriverScope
-  if (::getpid() != process_ || g_exiting.load(std::memory_order_relaxed)) {
+  if (!is_here() || is_exiting()) {
     for (Chunk& chunk : chunks_) chunk.handle.forget();
     return;
   }
@@ -184,7 +188,7 @@ MappedRange::~MappedRange() {
   }
   const DriverScope scope(context_->hip(), DriverScope::kAnyDevice);
   unmap_all();
-  note(context_->hip().hipMemAddressFree(reserved_, reserved_size_));
+  note_teardown(context_->hip().hipMemAddressFree(reserved_, reserved_size_));
   for (Chunk& chunk : chunks_) chunk.handle.release();
 }
 

@@ -67,6 +67,9 @@ class MappedRange {
   // only destruction is left. Inside a DriverScope.
   [[nodiscard]] Result<void> add(OwnedHandle handle, std::size_t bytes, std::int64_t chunk);
 
+  // False in a forked child, where nothing of it can be used but the mapping, and no call may be made.
+  [[nodiscard]] bool is_here() const;
+
   [[nodiscard]] char* base() const { return base_; }
   [[nodiscard]] std::size_t mapped_bytes() const { return mapped_; }
   [[nodiscard]] std::size_t reserved_bytes() const { return usable_; }
@@ -101,7 +104,12 @@ class MappedRange {
 // Calls that failed while memory was given back, in this process: what they left is lost until it ends.
 [[nodiscard]] std::uint64_t teardown_failures();
 
-// From now on, until the process is gone, the runtime may have been taken down already.
+// Counts it unless it is success.
+void note_teardown(HipError code);
+
+// From exit() on, until the process is gone, the runtime may have been taken down already: is_exiting()
+// tells, once watch_for_exit() was called.
 void watch_for_exit();
+[[nodiscard]] bool is_exiting();
 
 }  // namespace hb::client::hip

@@ -14,7 +14,9 @@
 
 #include "fd_room.h"
 #include "hipbroker/hipbroker.h"
+#include "per_process.h"
 #include "providers/hip/driver.h"
+#include "providers/hip/external.h"
 #include "providers/hip/foreign.h"
 #include "providers/hip/vmm.h"
 
@@ -25,42 +27,28 @@ namespace {
 struct Seen {
   std::mutex mutex;
   Here here;
-  std::atomic<pid_t> process{0};  // that started the runtime
-
-  // No runtime survives fork(), and the lock may be held by a thread that the child lacks.
-  [[nodiscard]] bool is_parents() const {
-    const pid_t owner = process.load(std::memory_order_relaxed);
-    return owner != 0 && owner != ::getpid();
-  }
 };
-Seen& seen() {
-  static auto* seen = new Seen;
-  return *seen;
-}
+constinit PerProcess<Seen> g_seen;
 
 }  // namespace
 
 Result<Here> here(Which which) {
-  if (seen().is_parents())
-    return fail(HB_FORKED,
-                "HIP was started in the parent of this process and cannot be used in a forked child");
   auto runtime = which == Which::kAny ? Runtime::get() : Runtime::get_loaded();
   if (!runtime) return tl::unexpected(std::move(runtime.error()));
-  Seen& memory = seen();
-  const std::lock_guard guard(memory.mutex);
-  if (memory.here.runtime == *runtime) return memory.here;
+  Seen& seen = g_seen.get();
+  const std::lock_guard guard(seen.mutex);
+  if (seen.here.runtime == *runtime) return seen.here;
   auto devices = DeviceTable::read(**runtime, sysfs_root());
   if (!devices) return tl::unexpected(std::move(devices.error()));
-  memory.here = {*runtime, std::move(*devices)};
-  memory.process.store(::getpid(), std::memory_order_relaxed);
-  return memory.here;
+  seen.here = {*runtime, std::move(*devices)};
+  return seen.here;
 }
 
 int ordinal_of(const DeviceId& id) {
-  Seen& memory = seen();
-  if (memory.is_parents()) return -1;
-  const std::lock_guard guard(memory.mutex);
-  const Device* device = memory.here.devices.find(id);
+  Seen* const seen = g_seen.find();
+  if (seen == nullptr) return -1;
+  const std::lock_guard guard(seen->mutex);
+  const Device* device = seen->here.devices.find(id);
   return device != nullptr ? device->ordinal : -1;
 }
 
@@ -85,15 +73,6 @@ std::uint32_t kind_of(const UniqueFd& fd) {
 }
 
 namespace {
-
-Result<int> current_device(const Runtime& runtime) {
-  const DriverScope scope(runtime.hip(), DriverScope::kAnyDevice, Lock::kNo);
-  int ordinal = 0;
-  const HipError code = runtime.hip().hipGetDevice(&ordinal);
-  if (code != kSuccess)
-    return fail(driver_error(runtime.hip(), "hipGetDevice", code, "the current device", HB_DEVICE));
-  return ordinal;
-}
 
 Result<const Device*> device_at(const Here& here, int ordinal) {
   if (ordinal == AllocateRequest::kCurrentDevice) {
@@ -122,6 +101,32 @@ Result<std::vector<int>> ordinals_of(const Here& here, const DeviceSet& set, con
   return std::vector<int>{owner->ordinal};
 }
 
+// Who is to reach an import, as ordinals; empty = every visible one that can. Never empty where the owner is
+// hidden: the first of them is the one whose calls are made then.
+Result<std::vector<int>> users_of_import(const Here& here, const RangeRequest& request, const Device* owner) {
+  std::vector<int> out;
+  if (!request.peers.exporters) {
+    auto asked = ordinals_of(here, request.peers, owner);
+    if (!asked || !asked->empty() || owner != nullptr) return asked;
+  } else {
+    for (const int ordinal : here.devices.ordinals(request.exporter_peers, nullptr)) {
+      // The exporter's word that it is reached; this process's runtime may see less.
+      const auto reaches = owner == nullptr ? Result<bool>(true)
+                                            : here.devices.can_access(*here.runtime, ordinal, owner->ordinal);
+      if (!reaches) return tl::unexpected(reaches.error());
+      if (*reaches) out.push_back(ordinal);
+    }
+    if (owner != nullptr) out.push_back(owner->ordinal);
+    if (!out.empty()) return out;
+  }
+  const auto current = current_device(*here.runtime);
+  if (!current) return tl::unexpected(current.error());
+  if (here.devices.at(*current) != nullptr) out.push_back(*current);
+  for (const Device& device : here.devices.devices())
+    if (device.ordinal != *current) out.push_back(device.ordinal);
+  return out;
+}
+
 class HipAllocation final : public Allocation {
  public:
   HipAllocation(Known known, std::unique_ptr<MappedRange> range)
@@ -142,12 +147,9 @@ class HipAllocation final : public Allocation {
   }
   [[nodiscard]] std::uint32_t handle_kind() const override { return kind_.load(std::memory_order_relaxed); }
   [[nodiscard]] const DeviceId& device() const override { return known_.device.id; }
-  [[nodiscard]] std::vector<DeviceId> peers() const override {
-    std::vector<DeviceId> out;
-    for (const int ordinal : range_->access().peers)
-      if (const Device* device = known_.context->devices.at(ordinal); device != nullptr)
-        out.push_back(device->id);
-    return out;
+  [[nodiscard]] int ordinal() const override { return known_.device.ordinal; }
+  [[nodiscard]] std::vector<PeerGrant> peers() const override {
+    return peer_grants(known_.context->devices, {}, range_->access());
   }
   [[nodiscard]] bool host_granted() const override { return range_->host_granted(); }
   // The range knows whose process it is.
@@ -161,8 +163,11 @@ class HipAllocation final : public Allocation {
 
 class HipRange final : public ImportedRange {
  public:
-  HipRange(Import import, const RangeRequest& request)
-      : import_(std::move(import)), kind_(request.handle_kind) {}
+  HipRange(ContextPtr context, Import import, const RangeRequest& request)
+      : context_(std::move(context)),
+        import_(std::move(import)),
+        kind_(request.handle_kind),
+        exporter_peers_(request.exporter_peers) {}
 
   Result<void> map(const Part& part) override {
     auto bytes = object_bytes(part);
@@ -191,6 +196,10 @@ class HipRange final : public ImportedRange {
     return {import_.range().base(), import_.range().mapped_bytes()};
   }
   [[nodiscard]] bool host_granted() const override { return import_.range().host_granted(); }
+  [[nodiscard]] int ordinal() const override { return import_.range().access().owner; }
+  [[nodiscard]] std::vector<PeerGrant> peers() const override {
+    return peer_grants(context_->devices, exporter_peers_, import_.range().access());
+  }
 
  private:
   static Error chunk_error(hb_status status, const Part& part, const std::string& reason) {
@@ -229,8 +238,10 @@ class HipRange final : public ImportedRange {
     return fail(std::move(error));
   }
 
+  ContextPtr context_;
   Import import_;
   std::uint32_t kind_;
+  std::vector<DeviceId> exporter_peers_;
   bool ended_at_its_end_ = true;
 };
 
@@ -280,17 +291,21 @@ Result<std::unique_ptr<Allocation>> HipProvider::adopt(const AdoptRequest& reque
 Result<std::unique_ptr<ImportedRange>> HipProvider::begin_import(const RangeRequest& request) {
   const auto now = here();
   if (!now) return tl::unexpected(now.error());
+  if (request.mapping == Mapping::kExternal)
+    return begin_external(now->runtime, Quirks(now->runtime->version()), now->devices, request);
   const Device* owner = now->devices.find(request.owner);
-  const auto peers = ordinals_of(*now, request.peers, owner);
-  if (!peers) return tl::unexpected(peers.error());
+  const auto users = users_of_import(*now, request, owner);
+  if (!users) return tl::unexpected(users.error());
   // A hidden owner: the runtime is tried out on one of our own.
-  const Device* user = owner;
-  if (user == nullptr) user = peers->empty() ? &now->devices.devices()[0] : now->devices.at((*peers)[0]);
-  const Known known = known_of(*now, *user);
-  auto access = access_for_import(*known.context, request.owner, *peers, request.host);
+  const Device* tried = owner != nullptr ? owner : now->devices.at((*users)[0]);
+  const Known known = known_of(*now, *tried);
+  auto access = access_for_import(*known.context, request.owner, *users, request.host);
   if (!access) return tl::unexpected(std::move(access.error()));
-  if (auto able = demand(*now->runtime, known.report, Ability::kImport); !able)
+  if (auto able = demand(*now->runtime, known.report, Ability::kImport); !able) {
+    if (external_is_possible(*now->runtime, request.handle_kind))
+      able.error().message += "; HB_MAP_EXTERNAL maps one chunk at a time, for the current device alone";
     return tl::unexpected(std::move(able.error()));
+  }
   if (request.host == HostAccess::kRequire)
     if (auto able = demand(*now->runtime, known.report, Ability::kHostOnImport); !able)
       return tl::unexpected(std::move(able.error()));
@@ -304,7 +319,7 @@ Result<std::unique_ptr<ImportedRange>> HipProvider::begin_import(const RangeRequ
   spec.address = request.address;
   auto import = Import::begin(known.context, spec);
   if (!import) return tl::unexpected(std::move(import.error()));
-  return std::make_unique<HipRange>(std::move(*import), request);
+  return std::make_unique<HipRange>(known.context, std::move(*import), request);
 }
 
 }  // namespace hb::client::hip

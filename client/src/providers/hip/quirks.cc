@@ -79,6 +79,8 @@ constexpr QuirkRow kRows[] = {
      "hipMemGetAddressRange writes through NULL (clr CHANGELOG)"},
     {Quirk::kMemoryTypesOfFive, "memory_types_of_five", kEver, version(6, 0),
      "hipMemoryType was renumbered in 6.0"},
+    {Quirk::kExternalTakesDescriptor, "external_takes_descriptor", kNever, kNoEnd,
+     "CUDA owns the descriptor of an imported external memory; AMD's runtimes leave it to the caller"},
 };
 static_assert(sizeof kRows / sizeof *kRows == static_cast<std::size_t>(Quirk::kCount));
 

@@ -44,6 +44,7 @@ enum class Quirk : std::uint8_t {
   kAddressRangeOffsetUnknown,
   kNullOutCrashes,
   kMemoryTypesOfFive,
+  kExternalTakesDescriptor,
   kCount,
 };
 

@@ -5,9 +5,11 @@
 #include <dlfcn.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
 
+#include "per_process.h"
 #include "providers/hip/loaded_objects.h"
 #include "providers/hip/quirks.h"
 
@@ -129,7 +131,7 @@ void Runtime::fill_hsa() {
   hsa_build_id_ = found[0].build_id;
 }
 
-Result<std::shared_ptr<const Runtime>> Runtime::load(bool may_load) {
+Result<std::shared_ptr<const Runtime>> Runtime::load(bool may_load, bool& called) {
   const char* override_path = ::secure_getenv(kOverride);
   if (override_path != nullptr && *override_path == '\0') override_path = nullptr;
   std::vector<LoadedObject> found = loaded_runtimes();
@@ -156,35 +158,52 @@ Result<std::shared_ptr<const Runtime>> Runtime::load(bool may_load) {
   auto runtime = std::make_shared<Runtime>();
   runtime->path_ = shown(found[0]);
   runtime->build_id_ = found[0].build_id;
+  called = true;
   if (auto filled = runtime->fill(library); !filled) return tl::unexpected(std::move(filled.error()));
   runtime->fill_hsa();
   return runtime;
 }
 
+namespace {
+
+struct Known {
+  std::mutex mutex;
+  std::shared_ptr<const Runtime> runtime;
+  unsigned long long additions = 0;
+  // The runtime has been called in this process, or is being looked for just now.
+  std::atomic<bool> started{false};
+};
+constinit PerProcess<Known> g_known;
+
+}  // namespace
+
 Result<std::shared_ptr<const Runtime>> Runtime::get() { return get(true); }
 Result<std::shared_ptr<const Runtime>> Runtime::get_loaded() { return get(false); }
 
 Result<std::shared_ptr<const Runtime>> Runtime::get(bool may_load) {
-  // Never destroyed: memory of HIP may be given back from static destructors.
-  struct Known {
-    std::mutex mutex;
-    std::shared_ptr<const Runtime> runtime;
-    unsigned long long additions = 0;
-  };
-  static auto* known = new Known;
-  const std::lock_guard guard(known->mutex);
+  // Before any lock of ours or the runtime's: a thread that this process does not have may hold them all.
+  if (g_known.inherited([](const Known& known) { return known.started.load(std::memory_order_relaxed); }))
+    return fail(HB_FORKED,
+                "HIP was started in the process that this one was forked from, and works in none of its "
+                "children: exec a program, or fork before the first use of GPU memory");
+  Known& known = g_known.get();
+  const std::lock_guard guard(known.mutex);
   const unsigned long long additions = loader_additions();
-  if (known->runtime != nullptr) {
-    if (known->additions == additions) return known->runtime;
+  if (known.runtime != nullptr) {
+    if (known.additions == additions) return known.runtime;
     const std::vector<LoadedObject> found = loaded_runtimes();
     if (found.size() > 1) return refuse_two(shown(found[0]), shown(found[1]));
-    known->additions = additions;
-    return known->runtime;
+    known.additions = additions;
+    return known.runtime;
   }
-  auto loaded = load(may_load);
+  // While it lasts a forked child must not try the same: the loader's lock is held.
+  known.started = true;
+  bool called = false;
+  auto loaded = load(may_load, called);
+  known.started = called;
   if (!loaded) return loaded;
-  known->runtime = *loaded;
-  known->additions = loader_additions();
+  known.runtime = *loaded;
+  known.additions = loader_additions();
   return loaded;
 }
 

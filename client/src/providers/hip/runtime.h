@@ -26,7 +26,9 @@ namespace hb::client::hip {
 class Runtime {
  public:
   // The process's. A refusal is not kept: the program may load a runtime later. A success is looked at again
-  // whenever the loader has added objects since: a second copy that came later is refused, too.
+  // whenever the loader has added objects since: a second copy that came later is refused, too. HB_FORKED in
+  // a child of a process that had started it: everything of this folder that takes a lock or calls the
+  // runtime begins here, so nothing in such a child waits for what the parent's threads held.
   [[nodiscard]] static Result<std::shared_ptr<const Runtime>> get();
   // The same, and nothing is ever loaded: memory that HIP made is known to none but the runtime that made it.
   // HB_NOT_FOUND when the process has none.
@@ -45,7 +47,7 @@ class Runtime {
 
  private:
   static Result<std::shared_ptr<const Runtime>> get(bool may_load);
-  static Result<std::shared_ptr<const Runtime>> load(bool may_load);
+  static Result<std::shared_ptr<const Runtime>> load(bool may_load, bool& called);
   Result<void> fill(void* library);
   void fill_hsa();
 

@@ -119,6 +119,8 @@ Result<UniqueFd> export_chunk(const Context& context, MappedRange& range, std::s
         HB_NOT_SHAREABLE,
         "this memory came from another process and is not exported again: pass the key on, or let the "
         "owner export it for the new reader, or copy it into memory of your own");
+  if (!range.is_here())
+    return fail(HB_FORKED, "this memory is of the parent process, which alone can export it");
   const std::string doing = "exporting chunk " + std::to_string(index);
   const DriverScope scope(context.hip(), range.access().owner);
   Error error;
