@@ -15,21 +15,8 @@
 
 #include "wire/packet_socket.h"
 
-#if defined(__SANITIZE_THREAD__)
-// ThreadSanitizer knows one descriptor table a process: the keeper's equal numbers would be races to it.
-extern "C" void AnnotateIgnoreReadsBegin(const char* file, int line);
-extern "C" void AnnotateIgnoreWritesBegin(const char* file, int line);
-#endif
-
 namespace hb::fakehip {
 namespace {
-
-void own_table_for_sanitizer() {
-#if defined(__SANITIZE_THREAD__)
-  AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
-  AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
-#endif
-}
 
 constexpr std::uint64_t kForever = UINT64_MAX;
 
@@ -100,7 +87,6 @@ bool FdVault::start_keeper() {
     }
     started.set_value(alone);
     if (!alone) return;
-    own_table_for_sanitizer();
     keep(socket);
   }).detach();
   const bool ok = started.get_future().get();

@@ -27,10 +27,14 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 
 // A process of its own with the fake runtime of that version, on a machine that this test program shares.
 [[nodiscard]] inline Variables gpu_environment(const std::string& version) {
-  return {{"FAKE_HIP_VERSION", version}, {"FAKE_HIP_STATE", "gpu" + std::to_string(::getpid())},
-          {"HIPBROKER_PROBE", "assume"}, {"HIPBROKER_SYSFS_ROOT", "/nonexistent"},
-          {"HIP_VISIBLE_DEVICES", ""},   {"ROCR_VISIBLE_DEVICES", ""},
-          {"CUDA_VISIBLE_DEVICES", ""}};
+  return {{"FAKE_HIP_VERSION", version},
+          {"FAKE_HIP_STATE", "gpu" + std::to_string(::getpid())},
+          {"HIPBROKER_PROBE", "assume"},
+          {"HIPBROKER_SYSFS_ROOT", "/nonexistent"},
+          {"HIP_VISIBLE_DEVICES", ""},
+          {"ROCR_VISIBLE_DEVICES", ""},
+          {"CUDA_VISIBLE_DEVICES", ""},
+          {"MALLOC_ARENA_MAX", "1"}};  // those of threads would look like reserved addresses
 }
 
 class Gpu : public DaemonTest, public testing::WithParamInterface<std::string> {
