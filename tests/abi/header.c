@@ -18,8 +18,9 @@ int uses_every_initialiser(void) {
   hb_import_options imported = HB_IMPORT_OPTIONS_INIT;
   hb_import_info import_info = HB_IMPORT_INFO_INIT;
   hb_daemon_status status = HB_DAEMON_STATUS_INIT;
+  hb_hip_report report = HB_HIP_REPORT_INIT;
   return error.size + client.size + client_info.size + key.size + memory.size + memory_info.size +
              exported.size + export_info.size + withdrawn.size + imported.size + import_info.size +
-             status.size >
+             status.size + report.size >
          0;
 }

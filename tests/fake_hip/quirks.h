@@ -58,6 +58,8 @@ enum class Quirk : unsigned char {
   kHostGrantFails,
   kGrantFailsOnce,
   kCorruptImports,
+  kPeersSeeJunk,
+  kPeerAccessAborts,
   kCount,
 };
 

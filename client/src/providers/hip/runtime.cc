@@ -129,13 +129,15 @@ void Runtime::fill_hsa() {
   hsa_build_id_ = found[0].build_id;
 }
 
-Result<std::shared_ptr<const Runtime>> Runtime::load() {
+Result<std::shared_ptr<const Runtime>> Runtime::load(Seen* seen) {
   const char* override_path = ::secure_getenv(kOverride);
   if (override_path != nullptr && *override_path == '\0') override_path = nullptr;
   std::vector<LoadedObject> found = loaded_runtimes();
+  const bool other =
+      found.size() == 1 && override_path != nullptr && !same_file(found[0].path, override_path);
+  if (seen != nullptr) seen->copies = static_cast<int>(found.size()) + (other ? 1 : 0);
   if (found.size() > 1) return refuse_two(shown(found[0]), shown(found[1]));
-  if (found.size() == 1 && override_path != nullptr && !same_file(found[0].path, override_path))
-    return refuse_two(shown(found[0]), std::string(override_path) + " (" + kOverride + ")");
+  if (other) return refuse_two(shown(found[0]), std::string(override_path) + " (" + kOverride + ")");
 
   void* library = nullptr;
   if (found.size() == 1) {
@@ -155,12 +157,14 @@ Result<std::shared_ptr<const Runtime>> Runtime::load() {
   auto runtime = std::make_shared<Runtime>();
   runtime->path_ = shown(found[0]);
   runtime->build_id_ = found[0].build_id;
-  if (auto filled = runtime->fill(library); !filled) return tl::unexpected(std::move(filled.error()));
+  auto filled = runtime->fill(library);
+  if (seen != nullptr) *seen = {runtime->path_, runtime->version_, 1};
+  if (!filled) return tl::unexpected(std::move(filled.error()));
   runtime->fill_hsa();
   return runtime;
 }
 
-Result<std::shared_ptr<const Runtime>> Runtime::get() {
+Result<std::shared_ptr<const Runtime>> Runtime::get(Seen* seen) {
   // Never destroyed: memory of HIP may be given back from static destructors.
   struct Known {
     std::mutex mutex;
@@ -173,11 +177,12 @@ Result<std::shared_ptr<const Runtime>> Runtime::get() {
   if (known->runtime != nullptr) {
     if (known->additions == additions) return known->runtime;
     const std::vector<LoadedObject> found = loaded_runtimes();
+    if (seen != nullptr) seen->copies = static_cast<int>(found.size());
     if (found.size() > 1) return refuse_two(shown(found[0]), shown(found[1]));
     known->additions = additions;
     return known->runtime;
   }
-  auto loaded = load();
+  auto loaded = load(seen);
   if (!loaded) return loaded;
   known->runtime = *loaded;
   known->additions = loader_additions();

@@ -25,9 +25,16 @@ namespace hb::client::hip {
 
 class Runtime {
  public:
+  // What a refused one was, as far as it was read.
+  struct Seen {
+    std::string path;
+    int version = 0;
+    int copies = 0;  // 0: none is there; 2: two are loaded, and none is used
+  };
+
   // The process's. A refusal is not kept: the program may load a runtime later. A success is looked at again
   // whenever the loader has added objects since: a second copy that came later is refused, too.
-  [[nodiscard]] static Result<std::shared_ptr<const Runtime>> get();
+  [[nodiscard]] static Result<std::shared_ptr<const Runtime>> get(Seen* seen = nullptr);
 
   [[nodiscard]] const HipTable& hip() const { return hip_; }
   // Null pointers where there is no HSA or it lacks the function.
@@ -41,7 +48,7 @@ class Runtime {
   [[nodiscard]] std::string name() const;
 
  private:
-  static Result<std::shared_ptr<const Runtime>> load();
+  static Result<std::shared_ptr<const Runtime>> load(Seen* seen);
   Result<void> fill(void* library);
   void fill_hsa();
 
