@@ -38,7 +38,7 @@ TEST(CliCompletion, ANameThatHadToBeEscapedIsNotOffered) {
 }
 
 TEST(CliCompletion, EveryVerbIsInEveryScript) {
-  for (const char* verb : {"ls", "show", "who", "ping", "version", "completion"})
+  for (const char* verb : {"ls", "show", "who", "ping", "doctor", "version", "completion"})
     for (const char* name : {"bash", "zsh", "fish"})
       EXPECT_EQ(shell(kCtl + " completion " + name + " | grep -qw -- " + verb), 0) << name << ' ' << verb;
 }
