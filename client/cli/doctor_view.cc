@@ -157,7 +157,7 @@ std::string doctor_text(const Diagnosis& d, const std::vector<Problem>& problems
     if (issue->weight == HB_ISSUE_HANDLED)
       handled += fmt::format("{}{}", handled.empty() ? "" : ", ", issue->name);
   if (!handled.empty())
-    out += fmt::format("\nknown bugs that the library works around (--json tells them): {}\n", handled);
+    out += '\n' + fmt::format("known bugs that the library works around (--json tells them): {}\n", handled);
 
   if (!problems.empty()) out += '\n';
   for (const Problem& p : problems)

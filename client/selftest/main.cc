@@ -20,6 +20,8 @@ namespace {
 
 using namespace hb::selftest;
 
+constexpr int kInterrupted = 130;  // as a shell says it of SIGINT
+
 struct Count {
   int pass = 0;
   int fail = 0;
@@ -60,7 +62,7 @@ int test(const LabOptions& options) {
   Count count;
   for (const auto& list : {host_steps(), probe_steps(), gpu_steps(), peer_steps(lab)})
     for (const Step& step : list) {
-      if (interrupted()) return 130;
+      if (interrupted()) return kInterrupted;
       run(step, lab, count);
     }
   print("\n" + std::to_string(count.pass) + " passed, " + std::to_string(count.fail) + " failed, " +
@@ -101,6 +103,7 @@ int main(int argc, char** argv) {
   try {
     return test(options);
   } catch (const std::exception& error) {
+    if (interrupted()) return kInterrupted;
     std::fprintf(stderr, "hipbroker-selftest: %s", public_line(error.what()).c_str());
     return options.socket.empty() ? hb::cli::kLocal : hb::cli::kNoDaemon;
   }

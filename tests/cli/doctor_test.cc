@@ -215,6 +215,12 @@ TEST_F(Doctor, DebiansOwnRuntimeIsRefusedWithTheVersionNeeded) {
     EXPECT_EQ(said["devices"].size(), 4u);  // the kernel's
   }
 }
+#else
+TEST_F(Doctor, WithoutAnyRuntimeOnTheMachineItWarns) {
+  const json said = run_json({{"HIPBROKER_SYSFS_ROOT", "/nonexistent"}}, 1);
+  EXPECT_THAT(problem(said, "no_runtime")["advice"].get<std::string>(),
+              HasSubstr("install ROCm 6.2 or newer"));
+}
 #endif
 
 }  // namespace

@@ -4,6 +4,8 @@
 // The real hipbroker-selftest with its daemon and its processes, over every version of the fake runtime.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -133,6 +135,28 @@ TEST(SelfTest, UsesARunningDaemonWhenOneIsNamed) {
   EXPECT_TRUE(poll_until([&] { return daemon.connections() == 0; }));
 }
 
+TEST(SelfTest, InterruptedItEndsItsDaemonAndLeavesNothing) {
+  const TempDir folder;
+  ProcessOptions options;
+  options.env = {{"TMPDIR", folder.path()},
+                 {"XDG_CACHE_HOME", folder.path()},
+                 {"HIPBROKER_HIP_RUNTIME", FAKE_HIP_PATH_7},
+                 {"FAKE_HIP_STATE", "selftest" + std::to_string(::getpid())}};
+  const UniqueFd out(::memfd_create("stdout", MFD_CLOEXEC));
+  Process process({HB_TEST_SELFTEST}, options, {{out.get(), STDOUT_FILENO}, {out.get(), STDERR_FILENO}});
+  std::string socket;
+  ASSERT_TRUE(poll_until([&] {
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+      if (std::filesystem::exists(socket = entry.path() / "broker.sock")) return true;
+    return false;
+  }));
+  process.signal(SIGINT);
+  const std::optional<int> status = process.wait();
+  ASSERT_TRUE(status.has_value());
+  EXPECT_EQ(describe_exit(*status), "exited with 130");
+  EXPECT_EQ(left_in(folder), 0u);
+}
+
 TEST(SelfTest, ExitStatusWithoutADaemonAndOfAWrongCommandLine) {
   const TempDir folder;
   const SelfTest nobody = run_selftest(folder, {}, {"--socket", folder / "no.sock"});
@@ -158,6 +182,12 @@ TEST(SelfTest, ThePageTellsNoNames) {
   if (std::string(host).size() >= 4) {
     EXPECT_THAT(test.ran.out, Not(HasSubstr(host)));
   }
+}
+
+TEST(SelfTest, TheManPageKnowsEveryOption) {
+  const std::string page = read_file(HB_TEST_MAN_PAGE);
+  for (const char* words : {"\\-\\-socket", "\\-\\-device", "\\-\\-help", "\\-\\-version", ".B 130"})
+    EXPECT_THAT(page, HasSubstr(words));
 }
 
 TEST(SelfTest, TheDaemonIsLookedForBesideTheProgramAndInPath) {
