@@ -59,6 +59,9 @@ void judge_runtime(const Diagnosis& d, Problems& out) {
                    : there ? "see whether /dev/kfd and /dev/dri/renderD* may be opened by this user"
                            : "nothing, if this node has no AMD GPU; else load the amdgpu driver"});
     judge_device_file(d, out);
+  } else if (runtime.status == HB_SYSTEM) {
+    out.push_back({Grade::kBroken, "runtime_crashes", reason,
+                   "see dmesg, and whether rocminfo works; reload amdgpu or reboot where the driver hangs"});
   } else if (runtime.copies > 1) {
     out.push_back({Grade::kBroken, "two_runtimes", reason,
                    "look for the second one in LD_PRELOAD, LD_LIBRARY_PATH and HIPBROKER_HIP_RUNTIME"});

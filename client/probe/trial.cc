@@ -345,6 +345,10 @@ class Trial {
 
 }  // namespace
 
+void start() {
+  if (const auto runtime = Runtime::get()) static_cast<void>(DeviceTable::read(**runtime, sysfs_root()));
+}
+
 void run(int ordinal) {
   begin(Ability::kExport, "starting HIP");
   const auto refuse = [](const Error& error) {

@@ -41,6 +41,7 @@ const hb_hip_device* device_of(const Lab& lab) {
 }
 
 void run_probe(Lab& lab) {
+  if (lab.runtime().status == HB_SYSTEM) throw Failed(lab.runtime().reason);
   if (lab.runtime().status != HB_OK) throw NotHere(lab.runtime().reason);
   hb_error error = HB_ERROR_INIT;
   if (hb_hip_look_probe(lab.look(), lab.device(), 1, &lab.report, &error) != HB_OK)

@@ -127,6 +127,13 @@ TEST_F(Doctor, WithoutARuntimeItSaysWhatToInstall) {
   EXPECT_THAT(ran.out, HasSubstr("runtime  none"));
 }
 
+TEST_F(Doctor, ARuntimeThatCrashesAtItsStartIsNamed) {
+  const json said = run_json({{"HIPBROKER_HIP_RUNTIME", HIP_CRASHING}}, 2);
+  EXPECT_EQ(said["runtime"]["status"], "HB_SYSTEM");
+  EXPECT_THAT(problem(said, "runtime_crashes")["text"].get<std::string>(), HasSubstr("SIGABRT"));
+  EXPECT_EQ(said["devices"].size(), 4u);
+}
+
 TEST_F(Doctor, TwoRuntimesAreBothNamed) {
   const json said =
       run_json({{"LD_PRELOAD", FAKE_HIP_PATH_6}, {"HIPBROKER_HIP_RUNTIME", FAKE_HIP_PATH_7}}, 2);

@@ -119,6 +119,15 @@ TEST(SelfTest, WithoutARuntimeGpuMemoryIsNotHereAndNothingFails) {
   EXPECT_THAT(test.ran.out, HasSubstr("5 passed, 0 failed, 15 not here"));
 }
 
+TEST(SelfTest, ARuntimeThatCrashesAtItsStartFails) {
+  const TempDir folder;
+  const SelfTest test = run_selftest(folder, {{"HIPBROKER_HIP_RUNTIME", HIP_CRASHING}});
+  EXPECT_EQ(test.ran.exit_code, 1) << test.ran.out << test.ran.err;
+  EXPECT_EQ(test.verdicts.at("probe/run"), "FAIL");
+  EXPECT_THAT(test.reasons.at("probe/run"), HasSubstr("SIGABRT"));
+  EXPECT_EQ(test.verdicts.at("gpu/part"), "NOT HERE");
+}
+
 TEST(SelfTest, OneGpuHasNoPeers) {
   const TempDir folder;
   const SelfTest test = run_selftest(folder, fake("7.2", {{"HIP_VISIBLE_DEVICES", "2"}}));

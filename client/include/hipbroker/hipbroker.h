@@ -590,15 +590,16 @@ HB_API hb_status hb_hip_probe(int32_t device, hb_hip_report* ret_report, hb_erro
 typedef struct hb_hip_look hb_hip_look;
 
 typedef struct hb_hip_runtime {
-  hb_status status;     /* HB_OK; HB_UNSUPPORTED: none, too old, or two of them; HB_DEVICE: it shows no GPU */
-  const char* reason;   /* "" with HB_OK; names the way out */
-  const char* name;     /* "HIP 7.1.25424 (/opt/rocm/lib/libamdhip64.so.7)"; "" when none was found */
-  const char* path;     /* "" when none was found */
-  int32_t version;      /* hipRuntimeGetVersion's: major * 10^7 + minor * 10^5 + patch; 0: none */
-  int32_t copies;       /* 0: none is there; 2: two are loaded, and none can be used */
-  const char* hsa_path; /* "" when there is none beside it */
-  const char* kernel;   /* release: "6.8.0-45-generic" */
-  const char* amdgpu;   /* version of the kernel driver, "in-tree", or "" when it is not loaded */
+  hb_status status;      /* HB_OK; HB_UNSUPPORTED: none, too old, or two of them; HB_DEVICE: it shows no GPU;
+                            HB_SYSTEM: a helper process that started it crashed or hung */
+  const char* reason;    /* "" with HB_OK; names the way out */
+  const char* name;      /* "HIP 7.1.25424 (/opt/rocm/lib/libamdhip64.so.7)"; "" when none was found */
+  const char* path;      /* "" when none was found */
+  int32_t version;       /* hipRuntimeGetVersion's: major * 10^7 + minor * 10^5 + patch; 0: none */
+  int32_t copies;        /* 0: none is there; 2: two are loaded, and none can be used */
+  const char* hsa_path;  /* "" when there is none beside it */
+  const char* kernel;    /* release: "6.8.0-45-generic" */
+  const char* amdgpu;    /* version of the kernel driver, "in-tree", or "" when it is not loaded */
   const char* variables; /* those that hide GPUs from this process: "HIP_VISIBLE_DEVICES=2,3"; "" */
 } hb_hip_runtime;
 

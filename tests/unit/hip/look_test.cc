@@ -4,9 +4,12 @@
 // The look at GPUs that `hipbrokerctl doctor` takes, and pairs of GPUs compared in the helper process.
 #include "providers/hip/look.h"
 
+#include <dlfcn.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <sstream>
 
 #include "hipbroker/hipbroker.h"
 #include "support/role.h"
@@ -120,7 +123,10 @@ TEST(HipPeers, ALineOfTheHelperIsUnderstoodOrRefused) {
 // ---- the look -------------------------------------------------------------------------------------
 
 // "ordinal pci minor in_kernel" a device, after the runtime's status and name.
+// The words name runtimes to load before, with a ',' between.
 HB_ROLE(look) {
+  std::istringstream words(args.empty() ? "" : args[0]);
+  for (std::string path; std::getline(words, path, ',');) static_cast<void>(::dlopen(path.c_str(), RTLD_NOW));
   const hc::Look look;
   std::printf("%d %d %d %s\n%s\n%s\n", look.refusal() != nullptr ? look.refusal()->status : 0,
               look.seen().copies, look.seen().version, look.seen().path.c_str(), look.amdgpu().c_str(),
@@ -139,8 +145,8 @@ HB_ROLE(write_sysfs) {
   ::_exit(failed == 0 ? 0 : 1);
 }
 
-std::string look_with(const Env& env) {
-  const RoleResult result = run_role(env, "look");
+std::string look_with(const Env& env, const std::string& loaded = "") {
+  const RoleResult result = run_role(env, "look", loaded);
   EXPECT_EQ(result.exit_code, 0) << result.output;
   return result.output;
 }
@@ -173,9 +179,16 @@ TEST(HipLook, WithoutAUsableRuntimeTheKernelsListIsStillShown) {
       look_with({{"HIPBROKER_HIP_RUNTIME", FAKE_HIP_PATH_6}, {"FAKE_HIP_VERSION", "6.1"}});
   EXPECT_TRUE(old.starts_with(std::to_string(HB_UNSUPPORTED) + " 1 60100000 " + FAKE_HIP_PATH_6)) << old;
 
-  const std::string two = look_with(
-      {{"LD_PRELOAD", std::string(FAKE_HIP_PATH_6) + ":" + FAKE_HIP_PATH_7}, {"FAKE_HIP_VERSION", "7.2"}});
+  const std::string two =
+      look_with({{"FAKE_HIP_VERSION", "7.2"}}, std::string(FAKE_HIP_PATH_6) + "," + FAKE_HIP_PATH_7);
   EXPECT_TRUE(two.starts_with(std::to_string(HB_UNSUPPORTED) + " 2 0 \n")) << two;
+}
+
+TEST(HipLook, ARuntimeThatCrashesIsAnAnswerAndDoesNotEndTheLook) {
+  const std::string dead =
+      look_with({{"HIPBROKER_HIP_RUNTIME", HIP_CRASHING}, {"HIPBROKER_PROBE_HELPER", HIP_PROBE_HELPER}});
+  EXPECT_TRUE(dead.starts_with(std::to_string(HB_SYSTEM) + " 1 0 ")) << dead;
+  EXPECT_NE(dead.find("ended with SIGABRT"), std::string::npos) << dead;
 }
 
 TEST(HipLook, IssuesKnowWhatTheProbeSaw) {

@@ -6,16 +6,44 @@
 
 #include <algorithm>
 
+#include "hipbroker/hipbroker.h"
+#include "providers/hip/helper_path.h"
+#include "providers/hip/helper_process.h"
 #include "providers/hip/topology.h"
 
 namespace hb::client::hip {
+
+namespace {
+
+constexpr std::uint64_t kStartNs = 20'000'000'000;
+
+// Who looks must not hang or die with a runtime that does: it is started in the helper first, where this
+// process has none yet. nullopt: nothing is known against it.
+std::optional<Error> start_elsewhere() {
+  if (Runtime::is_loaded()) return std::nullopt;
+  const auto program = find_helper();
+  if (!program) return std::nullopt;  // what needs it will say so
+  const auto end = run_helper({*program, "--start"}, kStartNs);
+  if (!end || (end->signal == 0 && !end->timed_out)) return std::nullopt;
+  Error error;
+  error.status = HB_SYSTEM;
+  error.message = "starting the HIP runtime in a helper process " +
+                  (end->timed_out ? std::string("did not end within 20 s; the driver may hang (dmesg)")
+                                  : "ended with " + signal_text(end->signal)) +
+                  ": it is not loaded here";
+  return error;
+}
+
+}  // namespace
 
 Look::Look() : root_(sysfs_root()), variables_(visibility_variables()) {
   utsname name{};
   static_cast<void>(::uname(&name));
   kernel_ = name.release;
   if (amdgpu_loaded(root_)) amdgpu_ = amdgpu_version(root_);
-  auto runtime = Runtime::get(&seen_);
+  auto crash = start_elsewhere();
+  auto runtime = crash ? Result<std::shared_ptr<const Runtime>>(fail(*crash)) : Runtime::get(&seen_);
+  if (crash) seen_.copies = 1;
   if (!runtime) {
     refusal_ = std::move(runtime.error());
   } else {

@@ -129,6 +129,8 @@ void Runtime::fill_hsa() {
   hsa_build_id_ = found[0].build_id;
 }
 
+bool Runtime::is_loaded() { return !loaded_runtimes().empty(); }
+
 Result<std::shared_ptr<const Runtime>> Runtime::load(Seen* seen) {
   const char* override_path = ::secure_getenv(kOverride);
   if (override_path != nullptr && *override_path == '\0') override_path = nullptr;

@@ -36,6 +36,9 @@ class Runtime {
   // whenever the loader has added objects since: a second copy that came later is refused, too.
   [[nodiscard]] static Result<std::shared_ptr<const Runtime>> get(Seen* seen = nullptr);
 
+  // Whether the program has one, so that get() will start none.
+  [[nodiscard]] static bool is_loaded();
+
   [[nodiscard]] const HipTable& hip() const { return hip_; }
   // Null pointers where there is no HSA or it lacks the function.
   [[nodiscard]] const HsaTable& hsa() const { return hsa_; }
