@@ -16,12 +16,14 @@ struct Cli {
   CLI::App& app;
   const Options& options;
   std::function<std::string()> run;
+  int exit_code = 0;  // of a run that came to its end
 };
 
 void add_ls(Cli& cli);
 void add_show(Cli& cli);
 void add_who(Cli& cli);
 void add_ping(Cli& cli);
+void add_doctor(Cli& cli);
 void add_version(Cli& cli);
 void add_completion(Cli& cli);
 

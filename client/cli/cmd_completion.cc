@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kBash = R"sh(# bash completion for hipbrokerctl: source <(hipbrokerctl completion bash)
 _hipbrokerctl() {
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} verb= i
-  local verbs='ls show who ping version completion'
+  local verbs='ls show who ping doctor version completion'
   local global='--socket --timeout --admin --no-admin --json --no-header --help --version'
   COMPREPLY=()
   case $previous in
@@ -19,7 +19,7 @@ _hipbrokerctl() {
     --timeout|--owner|--id|--wait) return ;;
   esac
   for ((i = 1; i < COMP_CWORD; i++)); do
-    case ${COMP_WORDS[i]} in ls|show|who|ping|version|completion) verb=${COMP_WORDS[i]}; break ;; esac
+    case ${COMP_WORDS[i]} in ls|show|who|ping|doctor|version|completion) verb=${COMP_WORDS[i]}; break ;; esac
   done
   local words=$global
   case $verb in
@@ -28,6 +28,7 @@ _hipbrokerctl() {
     show) words="$global --owner --id --all-chunks" ;;
     who) words="$global --owner --id" ;;
     ping) words="$global --wait" ;;
+    doctor) words="$global --peers --again" ;;
     completion) words='bash zsh fish' ;;
   esac
   if [[ $word != -* && $verb =~ ^(ls|show|who)$ ]]; then
@@ -59,7 +60,8 @@ _hipbrokerctl() {
   if (( CURRENT == 2 )); then
     local -a verbs
     verbs=('ls:list exports' 'show:everything about one export' 'who:who holds an export'
-      'ping:ask whether the daemon answers' 'version:versions' 'completion:script for a shell')
+      'ping:ask whether the daemon answers' 'doctor:does sharing work here' 'version:versions'
+      'completion:script for a shell')
     _describe verb verbs
     return
   fi
@@ -71,6 +73,7 @@ _hipbrokerctl() {
     show) _arguments $global $target '--all-chunks[every chunk]' ;;
     who) _arguments $global $target ;;
     ping) _arguments $global '--wait[seconds to wait for a daemon]:seconds:' ;;
+    doctor) _arguments $global '--peers[compare every pair of GPUs]' '--again[try the runtime out anew]' ;;
     completion) _arguments '1:shell:(bash zsh fish)' ;;
     *) _arguments $global ;;
   esac
@@ -79,12 +82,13 @@ compdef _hipbrokerctl hipbrokerctl
 )sh";
 
 constexpr const char* kFish = R"sh(# fish completion for hipbrokerctl: hipbrokerctl completion fish | source
-set -l verbs ls show who ping version completion
+set -l verbs ls show who ping doctor version completion
 complete -c hipbrokerctl -f
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a ls -d 'List exports'
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a show -d 'Everything about one export'
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a who -d 'Who holds an export'
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a ping -d 'Ask whether the daemon answers'
+complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a doctor -d 'Does sharing work here'
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a version -d 'Versions'
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a completion -d 'Script for a shell'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from ls show who' -a '(hipbrokerctl --timeout 1 ls --names 2>/dev/null | string match -rv "\x5c")'
@@ -93,6 +97,8 @@ complete -c hipbrokerctl -n '__fish_seen_subcommand_from show who' -l owner -x -
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from show who' -l id -x -d 'Id of the export'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from show' -l all-chunks -d 'Every chunk'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from ping' -l wait -x -d 'Seconds to wait for a daemon'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from doctor' -l peers -d 'Compare every pair of GPUs'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from doctor' -l again -d 'Try the runtime out anew'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
 complete -c hipbrokerctl -l socket -r -F -d 'Socket of the daemon'
 complete -c hipbrokerctl -l timeout -x -d 'Seconds for the whole verb'

@@ -52,14 +52,15 @@ int main(int argc, char** argv) {
   bool no_header = false;
   app.add_flag("--no-header", no_header, "No titles above tables");
   app.footer(
-      "Exit status: 0 done, 1 refused by the daemon, 3 still held, 64 wrong command line, 69 no daemon,\n"
-      "71 something failed on this side.");
+      "Exit status: 0 done, 1 refused by the daemon (doctor: warnings), 2 doctor: broken, 3 still held,\n"
+      "64 wrong command line, 69 no daemon, 71 something failed on this side.");
 
-  Cli cli{app, options, {}};
+  Cli cli{app, options, {}, kOk};
   add_ls(cli);
   add_show(cli);
   add_who(cli);
   add_ping(cli);
+  add_doctor(cli);
   add_version(cli);
   add_completion(cli);
 
@@ -73,7 +74,7 @@ int main(int argc, char** argv) {
     }
     std::string message = error.what();
     if (app.get_subcommands().empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
-      message = "say what to do: ls, show, who, ping, version or completion";
+      message = "say what to do: ls, show, who, ping, doctor, version or completion";
     return fail("", message + "; see hipbrokerctl --help", kUsage);
   }
   options.header = !no_header;
@@ -83,7 +84,8 @@ int main(int argc, char** argv) {
 
   // Exceptions stop here: a Failure is a verb that ended early, anything else a defect or no memory.
   try {
-    return write_out(verb, cli.run());
+    const int written = write_out(verb, cli.run());
+    return written != kOk ? written : cli.exit_code;
   } catch (const Failure& failure) {
     return fail(verb, failure.what(), failure.exit_code());
   } catch (const std::exception& error) {

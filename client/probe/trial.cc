@@ -14,6 +14,8 @@
 
 #include "fd_room.h"
 #include "hipbroker/hipbroker.h"
+#include "probe/copy.h"
+#include "probe/report.h"
 #include "providers/hip/driver.h"
 #include "providers/hip/verdict.h"
 #include "providers/hip/vmm.h"
@@ -26,19 +28,6 @@ using client::Error;
 using client::Result;
 
 constexpr std::size_t kBytes = kLargePage;
-constexpr int kReportDescriptor = 3;
-
-void say(std::string line) {
-  for (char& c : line)
-    if (c == '\n') c = ' ';
-  line += '\n';
-  std::size_t done = 0;
-  while (done < line.size()) {
-    const ssize_t n = ::write(kReportDescriptor, line.data() + done, line.size() - done);
-    if (n <= 0) ::_exit(74);
-    done += static_cast<std::size_t>(n);
-  }
-}
 
 void begin(Ability ability, const std::string& what) {
   say(std::string("begin ") + ability_name(ability) + " " + what);
@@ -122,19 +111,8 @@ class Trial {
     return out;
   }
 
-  // On a stream of our own; an empty text is success.
   std::string copy(void* to, const void* from, CopyKind kind) {
-    if (hip().hipStreamCreateWithFlags == nullptr || hip().hipMemcpyAsync == nullptr ||
-        hip().hipStreamSynchronize == nullptr || hip().hipStreamDestroy == nullptr)
-      return "the runtime has no hipMemcpyAsync";
-    Stream stream = nullptr;
-    const DriverScope scope(hip(), ordinal_);
-    if (const HipError code = hip().hipStreamCreateWithFlags(&stream, 1); code != kSuccess)
-      return "hipStreamCreateWithFlags: " + error_text(hip(), code);
-    HipError code = hip().hipMemcpyAsync(to, from, kBytes, kind, stream);
-    if (code == kSuccess) code = hip().hipStreamSynchronize(stream);
-    static_cast<void>(hip().hipStreamDestroy(stream));
-    return code == kSuccess ? "" : "hipMemcpyAsync: " + error_text(hip(), code);
+    return probe::copy(hip(), ordinal_, to, from, kBytes, kind);
   }
 
   // Bytes written through one mapping, read through the other.
@@ -370,6 +348,10 @@ class Trial {
 };
 
 }  // namespace
+
+void start() {
+  if (const auto runtime = Runtime::get()) static_cast<void>(DeviceTable::read(**runtime, sysfs_root()));
+}
 
 void run(int ordinal) {
   begin(Ability::kExport, "starting HIP");

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
+#include "abi_hip.h"
+
 #include "abi.h"
 #include "providers/hip/provider.h"
 
@@ -52,25 +54,34 @@ void put(const hip::Verdict& verdict, hb_verdict& out) noexcept {
 
 }  // namespace
 
+namespace hb::client {
+
+hb_hip_report report_of(const hip::Runtime& runtime, const hip::Device& device,
+                        const hip::ProbeReport& report) noexcept {
+  hb_hip_report out{};
+  copy_text(runtime.name(), out.runtime);
+  copy_text(report.source, out.source);
+  copy_text(report.note, out.note);
+  out.ordinal = device.ordinal;
+  out.device = device_id_of(device.id);
+  const hip::Findings& findings = report.findings;
+  put(findings.of(hip::Ability::kExport), out.can_export);
+  put(findings.of(hip::Ability::kImport), out.can_import);
+  put(findings.of(hip::Ability::kHostOnOwn), out.host_on_own);
+  put(findings.of(hip::Ability::kHostOnImport), out.host_on_import);
+  put(findings.of(hip::Ability::kQuerySafe), out.query_safe);
+  put(findings.of(hip::Ability::kClean), out.clean);
+  return out;
+}
+
+}  // namespace hb::client
+
 hb_status hb_hip_probe(int32_t device, hb_hip_report* ret_report, hb_error* error) {
   return boundary(nullptr, error, [&]() -> Result<void> {
     if (auto sound = check_info(ret_report, "ret_report"); !sound) return sound;
     const auto known = hip::known_of(device);
     if (!known) return tl::unexpected(known.error());
-    hb_hip_report out{};
-    copy_text(known->context->runtime->name(), out.runtime);
-    copy_text(known->report.source, out.source);
-    copy_text(known->report.note, out.note);
-    out.ordinal = known->device.ordinal;
-    out.device = device_id_of(known->device.id);
-    const hip::Findings& findings = known->report.findings;
-    put(findings.of(hip::Ability::kExport), out.can_export);
-    put(findings.of(hip::Ability::kImport), out.can_import);
-    put(findings.of(hip::Ability::kHostOnOwn), out.host_on_own);
-    put(findings.of(hip::Ability::kHostOnImport), out.host_on_import);
-    put(findings.of(hip::Ability::kQuerySafe), out.query_safe);
-    put(findings.of(hip::Ability::kClean), out.clean);
-    write_info(out, ret_report);
+    write_info(report_of(*known->context->runtime, known->device, known->report), ret_report);
     return {};
   });
 }

@@ -39,4 +39,8 @@ unset LD_LIBRARY_PATH
 "$whole/bin/hipbrokerctl" --version
 "$whole/bin/hipbrokerd" --version
 find "$whole" -name hipbroker-probe -perm -u+x | grep -q . || { echo 'hipbroker-probe was not installed'; exit 1; }
+# It finds its daemon, and the library its helper, in the place it was moved to.
+XDG_CACHE_HOME=$work/cache TMPDIR=$work HIPBROKER_HIP_RUNTIME=$build/tests/fake_hip/v7/libamdhip64.so.7 \
+  "$whole/bin/hipbroker-selftest" >"$work/log" || { cat "$work/log"; exit 1; }
+grep -q '^PASS  *probe/run$' "$work/log" || { cat "$work/log"; exit 1; }
 "$whole/bin/hipbrokerd" --check-config --config "$(find "$whole" -name hipbrokerd.toml.example)"

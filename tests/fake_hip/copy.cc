@@ -48,8 +48,12 @@ std::vector<Piece> translate(State& s, int line, std::uintptr_t base, std::size_
     if (region->object != nullptr &&
         (granted == region->access.end() || (access == Access::kWrite && granted->second != kProtReadWrite)))
       return {};
+    const bool peer = region->object != nullptr && line != region->object->line;
+    if (peer && s.quirks.value(Quirk::kPeerAccessAborts) != 0 &&
+        region->object->line == s.line_of(s.quirks.value(Quirk::kPeerAccessAborts) - 1))
+      s.crash("a peer touches memory of that device");
     const bool wrong =
-        (region->owner_wrong && line == region->line) ||
+        (peer && s.on(Quirk::kPeersSeeJunk)) || (region->owner_wrong && line == region->line) ||
         (region->handle != nullptr && region->handle->imported && s.on(Quirk::kCorruptImports));
     std::byte* at = wrong                       ? junk_of(*region) + inside
                     : region->object != nullptr ? region->object->bytes + region->offset + inside

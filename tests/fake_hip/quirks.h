@@ -59,6 +59,8 @@ enum class Quirk : unsigned char {
   kGrantFailsOnce,
   kCorruptImports,
   kExternalTakesFd,
+  kPeersSeeJunk,
+  kPeerAccessAborts,
   kCount,
 };
 

@@ -715,11 +715,95 @@ typedef struct hb_hip_report {
   hb_verdict query_safe;     /* frameworks may ask the runtime about imported pointers */
   hb_verdict clean;          /* everything given back leaves nothing open */
 } hb_hip_report;
+#define HB_HIP_REPORT_INIT                                                                          \
+  {                                                                                                 \
+    sizeof(hb_hip_report), {0}, {0}, {0}, 0, {{0}, {0}, 0}, {0, {0}}, {0, {0}}, {0, {0}}, {0, {0}}, \
+        {0, {0}}, {                                                                                 \
+      0, { 0 }                                                                                      \
+    }                                                                                               \
+  }
 
 /* What is known of this process's HIP runtime for memory on one GPU (ordinal or HB_DEVICE_CURRENT). Found out
- * by trying, in a helper process, where nothing is remembered. Set ret_report->size before; no client is
- * needed. HB_UNSUPPORTED (no runtime, or one too old), HB_DEVICE. */
+ * by trying, in a helper process, where nothing is remembered. No client is needed. HB_UNSUPPORTED (no
+ * runtime, or one too old), HB_DEVICE. */
 HB_API hb_status hb_hip_probe(int32_t device, hb_hip_report* ret_report, hb_error* error);
+
+/* One look, for a person: what there is, and what is wrong with it. No client is needed; nothing that is
+ * wrong makes the look itself fail (only HB_NO_MEMORY, HB_INTERNAL do). It loads the runtime as the first use
+ * of GPU memory would. One thread at a time. Everything its accessors return belongs to the look and holds
+ * until it is closed; issues and pairs until the next hb_hip_look_probe or hb_hip_look_peers. */
+typedef struct hb_hip_look hb_hip_look;
+
+typedef struct hb_hip_runtime {
+  hb_status status;      /* HB_OK; HB_UNSUPPORTED: none, too old, or two of them; HB_DEVICE: it shows no GPU;
+                            HB_SYSTEM: a helper process that started it crashed or hung */
+  const char* reason;    /* "" with HB_OK; names the way out */
+  const char* name;      /* "HIP 7.1.25424 (/opt/rocm/lib/libamdhip64.so.7)"; "" when none was found */
+  const char* path;      /* "" when none was found */
+  int32_t version;       /* hipRuntimeGetVersion's: major * 10^7 + minor * 10^5 + patch; 0: none */
+  int32_t copies;        /* 0: none is there; 2: two are loaded, and none can be used */
+  const char* hsa_path;  /* "" when there is none beside it */
+  const char* kernel;    /* release: "6.8.0-45-generic" */
+  const char* amdgpu;    /* version of the kernel driver, "in-tree", or "" when it is not loaded */
+  const char* variables; /* those that hide GPUs from this process: "HIP_VISIBLE_DEVICES=2,3"; "" */
+} hb_hip_runtime;
+
+typedef struct hb_hip_device {
+  int32_t ordinal; /* in this process; -1: the kernel has it, and the runtime does not show it here */
+  hb_device_id id;
+  const char* gfx;       /* "gfx942"; "" when the kernel does not tell */
+  uint32_t render_minor; /* /dev/dri/renderD<n>; 0: unknown */
+  int vmm;               /* 1: virtual memory management, as far as the runtime tells */
+  int large_bar;
+  int in_kernel; /* 1: joined with the kernel's list (KFD), or only there */
+} hb_hip_device;
+
+enum {
+  HB_ISSUE_HANDLED = 1, /* the library works around it; code of your own has to as well */
+  HB_ISSUE_NOTE = 2,    /* a limit of this version */
+  HB_ISSUE_TROUBLE = 3  /* somebody has to do something */
+};
+typedef struct hb_hip_issue {
+  const char* name;   /* "import_query_crashes": a row of docs/hip-support.md */
+  const char* text;   /* what it is, and from where it is known */
+  const char* advice; /* what to do */
+  uint32_t weight;    /* HB_ISSUE_* */
+  int seen;           /* 1: by the probe on this machine; 0: known of this version only */
+  int tabled;         /* 1: known of this version */
+} hb_hip_issue;
+
+enum {
+  HB_PAIR_OK = 1,
+  HB_PAIR_NO_ACCESS = 2,   /* the runtime says that the one does not reach the other */
+  HB_PAIR_WRONG_BYTES = 3, /* no error, and yet other bytes than were written */
+  HB_PAIR_CRASHED = 4,
+  HB_PAIR_FAILED = 5
+};
+typedef struct hb_hip_pair {
+  int32_t owner; /* ordinal of the GPU that has the memory, */
+  int32_t other; /* and of the one that copies from and to it */
+  uint32_t outcome;
+  const char* reason; /* "" with HB_PAIR_OK */
+} hb_hip_pair;
+
+HB_API hb_status hb_hip_look_open(hb_hip_look** ret_look, hb_error* error);
+HB_API const hb_hip_runtime* hb_hip_look_runtime(const hb_hip_look* look);
+/* Those of this process in order of their ordinals, then those that only the kernel has. */
+HB_API size_t hb_hip_look_device_count(const hb_hip_look* look);
+HB_API const hb_hip_device* hb_hip_look_device_at(const hb_hip_look* look, size_t index);
+/* hb_hip_probe, and what it saw is known to this look. `again`: 1 = tried anew whatever is remembered. */
+HB_API hb_status hb_hip_look_probe(hb_hip_look* look, int32_t device, int again, hb_hip_report* ret_report,
+                                   hb_error* error);
+/* Of this runtime version and this kernel; what a probe saw to be otherwise is left out. */
+HB_API size_t hb_hip_look_issue_count(const hb_hip_look* look);
+HB_API const hb_hip_issue* hb_hip_look_issue_at(const hb_hip_look* look, size_t index);
+/* Compares what every other visible GPU reads and writes in memory of `owner` with what was written, in a
+ * helper process: some hosts give wrong bytes whatever the runtime says. Up to 25 s for each crash.
+ * HB_UNSUPPORTED, HB_DEVICE. The pairs of all calls so far are kept. */
+HB_API hb_status hb_hip_look_peers(hb_hip_look* look, int32_t owner, hb_error* error);
+HB_API size_t hb_hip_look_pair_count(const hb_hip_look* look);
+HB_API const hb_hip_pair* hb_hip_look_pair_at(const hb_hip_look* look, size_t index);
+HB_API void hb_hip_look_close(hb_hip_look* look); /* NULL is allowed */
 
 /* ---- counters of this client ------------------------------------------------------------------ */
 

@@ -53,6 +53,9 @@ TABLE = {
     | {"daemon/", "asio", "cli11", "expected", "fmt", "spdlog", "systemd", "toml"},
     "client/include/": LIBC_STD | {"proto/include/"},
     "client/src/": LIBC_STD | {"client/include/", "proto/wire/", "proto/include/", "expected"},
+    "client/probe/": LIBC_STD | {"client/include/", "client/src/", "proto/wire/", "proto/include/", "expected"},
+    "client/selftest/": LIBC_STD
+    | {"client/include/", "proto/include/", "proto/wire/unique_fd.h", "client/cli/exit_codes.h", "cli11"},
     # name.h: the tool escapes names as the daemon's log does.
     "client/cli/": LIBC_STD | {"client/include/", "proto/include/", "proto/wire/name.h", "cli11", "json", "fmt"},
 }
@@ -64,7 +67,7 @@ ONLY = [
 ]
 
 # Where an include in quotes may lie.
-ROOTS = ("proto/", "proto/include/", "daemon/", "client/include/", "client/src/", "client/cli/", "tests/", "")
+ROOTS = ("proto/", "proto/include/", "daemon/", "client/include/", "client/src/", "client/cli/", "client/", "tests/", "")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
@@ -129,10 +132,14 @@ PLANTED = {
     "daemon/ipc/outbox.cc": SPDX + '#include "hipbroker/v1/broker.pb.h"\n',
     "daemon/ipc/translate.cc": SPDX + '#include "hipbroker/v1/broker.pb.h"\n',
     "client/src/session.cc": SPDX + "#include <protozero/pbf_reader.hpp>\n#include <boost/asio.hpp>\n",
+    "client/probe/a.cc": SPDX + '#include "probe/b.h"\n#include "selftest/c.h"\n#include "session.h"\n',
+    "client/probe/b.h": SPDX,
+    "client/src/session.h": SPDX,
+    "client/selftest/c.h": SPDX + '#include "session.h"\n#include "wire/unique_fd.h"\n',
     "client/cli/main.cc": SPDX + '#include "nowhere.h"\n',
 }
 EXPECTED = {
     ("daemon/core/a.cc", 2), ("daemon/core/a.cc", 3), ("daemon/core/b.cc", 2), ("proto/wire/key.h", 2),
     ("daemon/ipc/outbox.cc", 2), ("client/src/session.cc", 2), ("client/src/session.cc", 3),
-    ("client/cli/main.cc", 2),
+    ("client/cli/main.cc", 2), ("client/probe/a.cc", 3), ("client/selftest/c.h", 2),
 }

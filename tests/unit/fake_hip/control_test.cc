@@ -199,5 +199,32 @@ TEST(FakeHipControl, NonsenseIsRefused) {
   });
 }
 
+// What a mapping shows to the GPU it is on and to a peer, both let in.
+TEST(FakeHipControl, APeerCanBeMadeToSeeJunkOrToDieOfIt) {
+  const auto look = [](const Hip& hip, int device) {
+    void* handle = hip.create(kChunk);
+    char* at = hip.reserve(kChunk);
+    EXPECT_EQ(hip.hipMemMap(at, kChunk, 0, handle, 0), fh::kSuccess);
+    EXPECT_EQ(hip.grant(at, kChunk, {device_access(1), device_access(0)}), fh::kSuccess);
+    const std::uint64_t word = 0x1122334455667788;
+    std::uint64_t back = 0;
+    EXPECT_EQ(hip.hipMemcpy(at, &word, sizeof word, fh::kCopyDefault), fh::kSuccess);
+    EXPECT_EQ(hip.hipSetDevice(device), fh::kSuccess);
+    EXPECT_EQ(hip.hipMemcpy(&back, at, sizeof back, fh::kCopyDefault), fh::kSuccess);
+    EXPECT_EQ(hip.hipSetDevice(0), fh::kSuccess);
+    hip.tear_down(at, kChunk, handle);
+    return back == word;
+  };
+  expect_clean({}, [&](const Hip& hip) { EXPECT_TRUE(look(hip, 1)); });
+  expect_clean({{"FAKE_HIP_SWITCHES", "peers_see_junk=1"}}, [&](const Hip& hip) {
+    EXPECT_TRUE(look(hip, 0));
+    EXPECT_FALSE(look(hip, 1));
+  });
+  expect_clean({{"FAKE_HIP_SWITCHES", "peer_access_aborts=2"}}, [&](const Hip& hip) {
+    EXPECT_TRUE(look(hip, 1));  // the memory is on device 0
+  });
+  expect_abort({{"FAKE_HIP_SWITCHES", "peer_access_aborts=1"}}, [&](const Hip& hip) { look(hip, 1); });
+}
+
 }  // namespace
 }  // namespace hb::test

@@ -40,7 +40,7 @@ enum AccessFlags : int { kProtNone = 0, kProtRead = 1, kProtReadWrite = 3 };
 enum AllocationType : int { kAllocationPinned = 1, kAllocationUncached = 0x40000000 };
 enum HandleType : int { kHandleNone = 0, kHandleFd = 1, kHandleFabric = 8 };
 enum GranularityOption : int { kGranularityMinimum = 0, kGranularityRecommended = 1 };
-enum CopyKind : int { kCopyHostToDevice = 1, kCopyDeviceToHost = 2 };
+enum CopyKind : int { kCopyHostToDevice = 1, kCopyDeviceToHost = 2, kCopyDeviceToDevice = 3 };
 enum CaptureMode : int { kCaptureGlobal = 0, kCaptureThreadLocal = 1, kCaptureRelaxed = 2 };
 enum ExternalHandleType : int { kExternalOpaqueFd = 1 };
 enum DeviceAttribute : int { kAttributeVmm = 89, kAttributeLargeBar = 10011 };

@@ -21,12 +21,6 @@ std::string uuid_text(const Uuid& uuid) {
   return "GPU-" + out;
 }
 
-std::string uuid_of(std::uint64_t unique_id) {
-  char text[32];
-  std::snprintf(text, sizeof text, "GPU-%016llx", static_cast<unsigned long long>(unique_id));
-  return text;
-}
-
 // Which kernel node each device is. Where partitions share address and unique id, nothing in HIP's answers
 // tells them apart: they are taken in order, but only while all of them are visible.
 void join(std::vector<Device>& devices, const std::vector<unsigned>& functions,
@@ -36,7 +30,7 @@ void join(std::vector<Device>& devices, const std::vector<unsigned>& functions,
     device.id.partition = node.partition;
     device.render_minor = node.render_minor;
     device.gfx = node.gfx;
-    if (device.id.uuid.empty() && node.unique_id != 0) device.id.uuid = uuid_of(node.unique_id);
+    if (device.id.uuid.empty()) device.id.uuid = uuid_of(node.unique_id);
   };
   for (std::size_t i = 0; i < devices.size(); ++i) {
     Device& device = devices[i];
@@ -65,14 +59,26 @@ void join(std::vector<Device>& devices, const std::vector<unsigned>& functions,
 }
 
 std::string environment_text() {
-  std::string out;
-  for (const char* name : {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"})
-    if (const char* value = std::getenv(name); value != nullptr)
-      out += (out.empty() ? "" : ", ") + std::string(name) + "=" + value;
+  const std::string out = visibility_variables();
   return out.empty() ? "no *_VISIBLE_DEVICES variable is set" : out;
 }
 
 }  // namespace
+
+std::string uuid_of(std::uint64_t unique_id) {
+  if (unique_id == 0) return {};
+  char text[32];
+  std::snprintf(text, sizeof text, "GPU-%016llx", static_cast<unsigned long long>(unique_id));
+  return text;
+}
+
+std::string visibility_variables() {
+  std::string out;
+  for (const char* name : {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"})
+    if (const char* value = std::getenv(name); value != nullptr)
+      out += (out.empty() ? "" : ", ") + std::string(name) + "=" + value;
+  return out;
+}
 
 Result<DeviceTable> DeviceTable::read(const Runtime& runtime, const std::string& root) {
   const HipTable& hip = runtime.hip();

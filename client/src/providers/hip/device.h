@@ -28,6 +28,12 @@ struct Device {
   bool large_bar = false;
 };
 
+// What HIP calls a GPU whose unique_id in sysfs is this; empty for 0.
+[[nodiscard]] std::string uuid_of(std::uint64_t unique_id);
+
+// "HIP_VISIBLE_DEVICES=2,3", several after commas; empty when none is set.
+[[nodiscard]] std::string visibility_variables();
+
 class DeviceTable {
  public:
   // Asks the runtime for every device it shows. HB_DEVICE when it shows none.

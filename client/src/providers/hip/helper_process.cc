@@ -167,6 +167,11 @@ class Stacks {
 
 }  // namespace
 
+std::string signal_text(int signal) {
+  const char* name = ::sigabbrev_np(signal);
+  return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal);
+}
+
 Result<HelperEnd> run_helper(const std::vector<std::string>& argv, std::uint64_t limit_ns) {
   const std::string doing = "starting " + argv[0];
   Pipe result;

@@ -27,6 +27,9 @@ struct HelperEnd {
   bool timed_out = false;  // killed by us, or hanging where no signal reaches it
 };
 
+// "SIGSEGV", or "signal 40".
+[[nodiscard]] std::string signal_text(int signal);
+
 // argv[0] is the program. Its standard descriptors are /dev/null.
 [[nodiscard]] Result<HelperEnd> run_helper(const std::vector<std::string>& argv, std::uint64_t limit_ns);
 

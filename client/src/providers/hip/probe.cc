@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "clock.h"
+#include "providers/hip/helper_path.h"
 #include "providers/hip/helper_process.h"
 #include "providers/hip/probe_cache.h"
 
@@ -24,12 +25,6 @@ namespace {
 
 constexpr std::uint64_t kLimitNs = 20'000'000'000;
 constexpr std::uint64_t kLockWaitNs = 25'000'000'000;
-
-std::string helper_path() {
-  if (const char* path = ::secure_getenv("HIPBROKER_PROBE_HELPER"); path != nullptr && *path != '\0')
-    return path;
-  return HIPBROKER_PROBE_HELPER;
-}
 
 // A file without a build id is known by what changes when it does.
 std::string identity(const std::string& path, const std::string& build_id) {
@@ -60,8 +55,9 @@ Findings all_yes_by_table(const Runtime& runtime) {
 }
 
 Result<Findings> run(const Runtime& runtime, const Device& device) {
-  const std::string program = helper_path();
-  auto end = run_helper({program, runtime.path(), std::to_string(device.ordinal)}, kLimitNs);
+  const auto program = find_helper();
+  if (!program) return tl::unexpected(program.error());
+  auto end = run_helper({*program, runtime.path(), std::to_string(device.ordinal)}, kLimitNs);
   if (!end) return tl::unexpected(std::move(end.error()));
   return findings_of(*end);
 }
@@ -177,10 +173,7 @@ Findings findings_of(const HelperEnd& end) {
     reason +=
         "did not end within 20 s: " + doing + ". The driver may hang (dmesg), or another process has the GPU";
   else if (end.signal != 0)
-    reason +=
-        std::string("died of ") + (::sigabbrev_np(end.signal) != nullptr ? "SIG" : "signal ") +
-        (::sigabbrev_np(end.signal) != nullptr ? ::sigabbrev_np(end.signal) : std::to_string(end.signal)) +
-        ": " + doing;
+    reason += "died of " + signal_text(end.signal) + ": " + doing;
   else
     reason += "ended with status " + std::to_string(end.exit_code) + ": " + doing;
   const bool crashed = end.signal == SIGSEGV || end.signal == SIGABRT || end.signal == SIGBUS ||

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the hipbroker authors
 #include "providers/hip/quirks.h"
 
+#include <charconv>
 #include <climits>
 
 namespace hb::client::hip {
@@ -91,11 +92,40 @@ constexpr KnownBad kKnownBad[] = {
     {version(6, 1), version(6, 2), "HIP 6.2 or newer is needed; this one exports no descriptors"},
 };
 
+constexpr KernelRow kKernelRows[] = {
+    {"kernel_too_old", 5'006, kEver, kNoEnd, false, true,
+     "virtual memory of GPUs wants Linux 5.6 or newer (rocSHMEM)", "boot a kernel of 6.8 or newer"},
+    {"kernel_before_6_8", 6'008, kEver, kNoEnd, false, false,
+     "mapping GPU memory is slower and less reliable before Linux 6.8 (RCCL#4000, #11216; rocSHMEM#3762)",
+     "boot a kernel of 6.8 or newer where mappings fail or are slow"},
+    {"amdgpu_keeps_dma_bufs", 0, version(7, 1), version(7, 2), true, true,
+     "the amdgpu branches 7.1.* leave dangling dma-buf references: GPU memory that was shared stays taken, "
+     "even "
+     "over a reload of the driver (rocm-systems#8263). The version in sysfs does not tell the branch; the "
+     "HIP "
+     "runtime of 7.1 comes with it",
+     "install the amdgpu driver of ROCm 7.2; until then only a reboot gives such memory back"},
+};
+
 constexpr bool holds(int from, int until, int runtime_version) {
   return runtime_version >= from && (until == kNoEnd || runtime_version < until);
 }
 
 }  // namespace
+
+std::span<const KernelRow> kernel_rows() { return kKernelRows; }
+
+bool holds(const KernelRow& row, std::string_view release, std::string_view amdgpu, int runtime_version) {
+  int major = 0;
+  int minor = 0;
+  const char* const end = release.data() + release.size();
+  const auto [dot, first] = std::from_chars(release.data(), end, major);
+  if (first != std::errc() || dot == end || *dot != '.') return false;
+  if (std::from_chars(dot + 1, end, minor).ec != std::errc()) return false;
+  if (row.release_until != 0 && major * 1'000 + minor >= row.release_until) return false;
+  if (row.built_apart && (amdgpu.empty() || amdgpu == "in-tree")) return false;
+  return holds(row.runtime_from, row.runtime_until, runtime_version);
+}
 
 std::span<const QuirkRow> quirk_rows() { return kRows; }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace hb::client::hip {
 
@@ -62,6 +63,23 @@ struct KnownBad {
   int until;
   const char* reason;
 };
+
+// What is known of kernels and of amdgpu: nothing here works around it, a person has to know.
+struct KernelRow {
+  const char* name;
+  int release_until;  // kernel releases below it, major * 1000 + minor; 0: every one
+  int runtime_from;   // and only beside runtimes from here
+  int runtime_until;  // to below here; 0: any
+  bool built_apart;   // and only with an amdgpu that did not come with the kernel
+  bool matters;       // false: advice
+  const char* source;
+  const char* advice;
+};
+[[nodiscard]] std::span<const KernelRow> kernel_rows();
+// `release` is uname's, "6.8.0-45-generic"; `amdgpu` is topology.h's amdgpu_version(). False where the
+// release is not understood.
+[[nodiscard]] bool holds(const KernelRow& row, std::string_view release, std::string_view amdgpu,
+                         int runtime_version);
 
 [[nodiscard]] std::span<const QuirkRow> quirk_rows();
 // nullptr: not known to be bad.

@@ -131,13 +131,17 @@ void Runtime::fill_hsa() {
   hsa_build_id_ = found[0].build_id;
 }
 
-Result<std::shared_ptr<const Runtime>> Runtime::load(bool may_load, bool& called) {
+bool Runtime::is_loaded() { return !loaded_runtimes().empty(); }
+
+Result<std::shared_ptr<const Runtime>> Runtime::load(bool may_load, Seen* seen, bool& called) {
   const char* override_path = ::secure_getenv(kOverride);
   if (override_path != nullptr && *override_path == '\0') override_path = nullptr;
   std::vector<LoadedObject> found = loaded_runtimes();
+  const bool other =
+      found.size() == 1 && override_path != nullptr && !same_file(found[0].path, override_path);
+  if (seen != nullptr) seen->copies = static_cast<int>(found.size()) + (other ? 1 : 0);
   if (found.size() > 1) return refuse_two(shown(found[0]), shown(found[1]));
-  if (found.size() == 1 && override_path != nullptr && !same_file(found[0].path, override_path))
-    return refuse_two(shown(found[0]), std::string(override_path) + " (" + kOverride + ")");
+  if (other) return refuse_two(shown(found[0]), std::string(override_path) + " (" + kOverride + ")");
 
   void* library = nullptr;
   if (found.size() == 1) {
@@ -159,7 +163,9 @@ Result<std::shared_ptr<const Runtime>> Runtime::load(bool may_load, bool& called
   runtime->path_ = shown(found[0]);
   runtime->build_id_ = found[0].build_id;
   called = true;
-  if (auto filled = runtime->fill(library); !filled) return tl::unexpected(std::move(filled.error()));
+  auto filled = runtime->fill(library);
+  if (seen != nullptr) *seen = {runtime->path_, runtime->version_, 1};
+  if (!filled) return tl::unexpected(std::move(filled.error()));
   runtime->fill_hsa();
   return runtime;
 }
@@ -177,10 +183,10 @@ constinit PerProcess<Known> g_known;
 
 }  // namespace
 
-Result<std::shared_ptr<const Runtime>> Runtime::get() { return get(true); }
-Result<std::shared_ptr<const Runtime>> Runtime::get_loaded() { return get(false); }
+Result<std::shared_ptr<const Runtime>> Runtime::get(Seen* seen) { return get(true, seen); }
+Result<std::shared_ptr<const Runtime>> Runtime::get_loaded() { return get(false, nullptr); }
 
-Result<std::shared_ptr<const Runtime>> Runtime::get(bool may_load) {
+Result<std::shared_ptr<const Runtime>> Runtime::get(bool may_load, Seen* seen) {
   // Before any lock of ours or the runtime's: a thread that this process does not have may hold them all.
   if (g_known.inherited([](const Known& known) { return known.started.load(std::memory_order_relaxed); }))
     return fail(HB_FORKED,
@@ -192,6 +198,7 @@ Result<std::shared_ptr<const Runtime>> Runtime::get(bool may_load) {
   if (known.runtime != nullptr) {
     if (known.additions == additions) return known.runtime;
     const std::vector<LoadedObject> found = loaded_runtimes();
+    if (seen != nullptr) seen->copies = static_cast<int>(found.size());
     if (found.size() > 1) return refuse_two(shown(found[0]), shown(found[1]));
     known.additions = additions;
     return known.runtime;
@@ -199,7 +206,7 @@ Result<std::shared_ptr<const Runtime>> Runtime::get(bool may_load) {
   // While it lasts a forked child must not try the same: the loader's lock is held.
   known.started = true;
   bool called = false;
-  auto loaded = load(may_load, called);
+  auto loaded = load(may_load, seen, called);
   known.started = called;
   if (!loaded) return loaded;
   known.runtime = *loaded;

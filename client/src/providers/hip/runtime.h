@@ -25,14 +25,24 @@ namespace hb::client::hip {
 
 class Runtime {
  public:
+  // What a refused one was, as far as it was read.
+  struct Seen {
+    std::string path;
+    int version = 0;
+    int copies = 0;  // 0: none is there; 2: two are loaded, and none is used
+  };
+
   // The process's. A refusal is not kept: the program may load a runtime later. A success is looked at again
   // whenever the loader has added objects since: a second copy that came later is refused, too. HB_FORKED in
   // a child of a process that had started it: everything of this folder that takes a lock or calls the
   // runtime begins here, so nothing in such a child waits for what the parent's threads held.
-  [[nodiscard]] static Result<std::shared_ptr<const Runtime>> get();
+  [[nodiscard]] static Result<std::shared_ptr<const Runtime>> get(Seen* seen = nullptr);
   // The same, and nothing is ever loaded: memory that HIP made is known to none but the runtime that made it.
   // HB_NOT_FOUND when the process has none.
   [[nodiscard]] static Result<std::shared_ptr<const Runtime>> get_loaded();
+
+  // Whether the program has one, so that get() will start none.
+  [[nodiscard]] static bool is_loaded();
 
   [[nodiscard]] const HipTable& hip() const { return hip_; }
   // Null pointers where there is no HSA or it lacks the function.
@@ -46,8 +56,8 @@ class Runtime {
   [[nodiscard]] std::string name() const;
 
  private:
-  static Result<std::shared_ptr<const Runtime>> get(bool may_load);
-  static Result<std::shared_ptr<const Runtime>> load(bool may_load, bool& called);
+  static Result<std::shared_ptr<const Runtime>> get(bool may_load, Seen* seen);
+  static Result<std::shared_ptr<const Runtime>> load(bool may_load, Seen* seen, bool& called);
   Result<void> fill(void* library);
   void fill_hsa();
 

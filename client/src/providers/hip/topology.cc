@@ -88,6 +88,10 @@ std::vector<KfdNode> kfd_nodes(const std::string& root) {
   return out;
 }
 
+bool amdgpu_loaded(const std::string& root) {
+  return ::access((root + "/sys/module/amdgpu").c_str(), F_OK) == 0;
+}
+
 std::string amdgpu_version(const std::string& root) {
   std::string text = read_small(root + "/sys/module/amdgpu/version");
   while (!text.empty() && text.back() == '\n') text.pop_back();

@@ -27,6 +27,9 @@ struct KfdNode {
 // What /sys/module/amdgpu/version says; "in-tree" for the driver that comes with the kernel.
 [[nodiscard]] std::string amdgpu_version(const std::string& root);
 
+// Whether the kernel has the driver at all.
+[[nodiscard]] bool amdgpu_loaded(const std::string& root);
+
 // "0000:03:00.0": 4:2:2.1 hexadecimal digits.
 [[nodiscard]] std::string bus_id(unsigned domain, unsigned bus, unsigned slot, unsigned function);
 

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// What of a diagnosis is a problem, how bad, and what to do about it.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "diagnosis.h"
+#include "exit_codes.h"
+
+namespace hb::cli {
+namespace {
+
+using Problems = std::vector<Problem>;
+
+constexpr const char* kInstall =
+    "install ROCm 6.2 or newer (rocm.docs.amd.com), or name the runtime that your framework brings in "
+    "HIPBROKER_HIP_RUNTIME. Host memory works without it";
+
+bool kernel_has_gpus(const Diagnosis& d) {
+  return std::ranges::any_of(d.devices(), [](const hb_hip_device* device) { return device->ordinal < 0; });
+}
+
+void judge_daemon(const Diagnosis& d, Problems& out) {
+  if (d.daemon_answers) return;
+  if (d.daemon_exit == kNoDaemon)
+    out.push_back({Grade::kWarning, "no_daemon", d.daemon_error, "start one, then run doctor again"});
+  else
+    out.push_back(
+        {Grade::kBroken, "daemon", d.daemon_error, "mend what it names; docs/hipbrokerd.md has the rules"});
+}
+
+// Without access to it the runtime sees no GPU and does not say why.
+void judge_device_file(const Diagnosis& d, Problems& out) {
+  if (*d.runtime().amdgpu == '\0' || ::access("/dev/kfd", R_OK | W_OK) == 0) return;
+  const int code = errno;
+  out.push_back(
+      {Grade::kBroken, "dev_kfd",
+       fmt::format("/dev/kfd cannot be opened: {} ({})", ::strerrorname_np(code), std::strerror(code)),
+       code == ENOENT ? "in a container pass --device=/dev/kfd --device=/dev/dri"
+                      : "add this user to the group that owns it (render), and log in anew"});
+}
+
+void judge_runtime(const Diagnosis& d, Problems& out) {
+  const hb_hip_runtime& runtime = d.runtime();
+  if (runtime.status == HB_OK) return;
+  const bool named = std::getenv("HIPBROKER_HIP_RUNTIME") != nullptr;
+  const std::string reason = runtime.reason;
+  if (runtime.status == HB_DEVICE) {
+    const bool hidden = *runtime.variables != '\0';
+    const bool there = kernel_has_gpus(d);
+    out.push_back({there || hidden ? Grade::kBroken : Grade::kWarning, "no_gpu", reason,
+                   hidden  ? fmt::format("unset what hides them: {}", runtime.variables)
+                   : there ? "see whether /dev/kfd and /dev/dri/renderD* may be opened by this user"
+                           : "nothing, if this node has no AMD GPU; else load the amdgpu driver"});
+    judge_device_file(d, out);
+  } else if (runtime.status == HB_SYSTEM) {
+    out.push_back({Grade::kBroken, "runtime_crashes", reason,
+                   "see dmesg, and whether rocminfo works; reload amdgpu or reboot where the driver hangs"});
+  } else if (runtime.copies > 1) {
+    out.push_back({Grade::kBroken, "two_runtimes", reason,
+                   "look for the second one in LD_PRELOAD, LD_LIBRARY_PATH and HIPBROKER_HIP_RUNTIME"});
+  } else if (runtime.version == 0 && runtime.copies == 0) {
+    out.push_back({named ? Grade::kBroken : Grade::kWarning, "no_runtime", reason, kInstall});
+  } else {
+    out.push_back({Grade::kBroken, "runtime_refused", reason, kInstall});
+    if (runtime.version == 0) judge_device_file(d, out);
+  }
+}
+
+void judge_hidden(const Diagnosis& d, Problems& out) {
+  if (d.runtime().status != HB_OK) return;
+  std::string hidden;
+  for (const hb_hip_device* device : d.devices())
+    if (device->ordinal < 0)
+      hidden += fmt::format("{}{}{}", hidden.empty() ? "" : ", ", device->id.pci,
+                            device->id.partition != 0 ? fmt::format("/{}", device->id.partition) : "");
+  if (hidden.empty()) return;
+  const std::string variables = d.runtime().variables;
+  out.push_back({Grade::kNote, "hidden_gpus",
+                 fmt::format("the kernel has GPUs that are hidden from this process: {}", hidden),
+                 variables.empty()
+                     ? "no *_VISIBLE_DEVICES variable is set: see whether their /dev/dri/renderD* may be "
+                       "opened by this user"
+                     : fmt::format("they are hidden by {}; unset it to see them", variables)});
+}
+
+void judge_verdict(const hb_hip_device& device, const char* name, const hb_verdict& verdict, Grade grade,
+                   Problems& out) {
+  if (verdict.answer == HB_ANSWER_YES) return;
+  const bool no = verdict.answer == HB_ANSWER_NO;
+  out.push_back(
+      {no ? grade : Grade::kWarning, std::string("gpu_") + name,
+       fmt::format("GPU {} ({}), {}: {}", device.ordinal, device.id.pci, name,
+                   *verdict.reason != '\0' ? verdict.reason : "not tried"),
+       no ? "see what it names; `hipbrokerctl doctor --again` tries it anew, `hipbroker-selftest` shows "
+            "each step"
+          : "`hipbrokerctl doctor --again` tries it anew"});
+}
+
+void judge_device(const Diagnosis& d, std::size_t index, Problems& out) {
+  const hb_hip_device& device = *d.devices()[index];
+  const Tried& tried = d.tried[index];
+  if (device.ordinal < 0) return;
+  if (!tried.done) {
+    out.push_back({Grade::kBroken, "probe", fmt::format("GPU {}: {}", device.ordinal, tried.error),
+                   "mend what it names"});
+    return;
+  }
+  const hb_hip_report& report = tried.report;
+  if (std::strcmp(report.source, "off") == 0) {
+    out.push_back({Grade::kBroken, "probe",
+                   fmt::format("GPU {}: {}", device.ordinal, report.can_export.reason),
+                   "mend what it names"});
+    return;
+  }
+  if (std::strcmp(report.source, "assumed") == 0)
+    out.push_back(
+        {Grade::kWarning, "probe",
+         fmt::format("GPU {}: nothing was tried, HIPBROKER_PROBE=assume believes the table of versions",
+                     device.ordinal),
+         "unset HIPBROKER_PROBE"});
+  judge_verdict(device, "export", report.can_export, Grade::kBroken, out);
+  judge_verdict(device, "import", report.can_import, Grade::kBroken, out);
+  if (report.clean.answer == HB_ANSWER_NO) judge_verdict(device, "clean", report.clean, Grade::kWarning, out);
+  if (*report.note != '\0')
+    out.push_back({Grade::kNote, "probe_not_remembered",
+                   fmt::format("GPU {}: {}", device.ordinal, report.note),
+                   "mend it, or every process tries the runtime out anew"});
+  if (device.large_bar == 0)
+    out.push_back({Grade::kNote, "small_bar",
+                   fmt::format("GPU {} ({}) has no large BAR: the CPU cannot reach its memory",
+                               device.ordinal, device.id.pci),
+                   "switch on Resizable BAR (Above 4G Decoding) in the firmware where the board has it"});
+  if (device.in_kernel == 0 && *d.runtime().amdgpu != '\0')
+    out.push_back(
+        {Grade::kNote, "not_joined",
+         fmt::format("GPU {} ({}) is not found in the kernel's list: its partition and render node are "
+                     "unknown",
+                     device.ordinal, device.id.pci),
+         "make /sys/class/kfd readable (in a container)"});
+}
+
+void judge_issues(const Diagnosis& d, Problems& out) {
+  for (const hb_hip_issue* issue : d.issues()) {
+    if (issue->weight == HB_ISSUE_HANDLED) continue;
+    const bool unexpected = issue->seen != 0 && issue->tabled == 0;
+    out.push_back({issue->weight == HB_ISSUE_TROUBLE || unexpected ? Grade::kWarning : Grade::kNote,
+                   issue->name,
+                   fmt::format("{} ({})", issue->text,
+                               issue->seen != 0 ? "seen here" : "known of this version, not tried here"),
+                   issue->advice});
+  }
+}
+
+void judge_limits(const Diagnosis& d, Problems& out) {
+  const Limits& limits = d.limits;
+  constexpr std::uint64_t kFew = 1'024;
+  if (limits.descriptors_soft <= kFew)
+    out.push_back(
+        {Grade::kNote, "few_descriptors",
+         fmt::format("RLIMIT_NOFILE is {}: memory in more than {} chunks cannot be shared by one process",
+                     limits.descriptors_soft, limits.chunks()),
+         limits.descriptors_hard > limits.descriptors_soft
+             ? fmt::format("ulimit -n {}, or LimitNOFILE= in the unit; or larger chunks",
+                           limits.descriptors_hard)
+             : "raise the hard limit (limits.conf, LimitNOFILE=), or take larger chunks"});
+  constexpr std::uint64_t kUsualMaps = 65'530;
+  if (limits.max_map_count != 0 && limits.max_map_count < kUsualMaps)
+    out.push_back(
+        {Grade::kNote, "few_mappings",
+         fmt::format("vm.max_map_count is {}; each chunk of an import is a mapping", limits.max_map_count),
+         fmt::format("sysctl vm.max_map_count={}", kUsualMaps)});
+}
+
+void judge_peers(const Diagnosis& d, Problems& out) {
+  if (!d.peers_error.empty()) out.push_back({Grade::kBroken, "peers", d.peers_error, "mend what it names"});
+  for (const hb_hip_pair* pair : d.pairs()) {
+    const std::string text =
+        fmt::format("GPU {} with memory of GPU {}: {}", pair->other, pair->owner, pair->reason);
+    switch (pair->outcome) {
+      case HB_PAIR_OK:
+        break;
+      case HB_PAIR_NO_ACCESS:
+        out.push_back({Grade::kNote, "peer_no_access", text, "leave that GPU out of `peers`"});
+        break;
+      case HB_PAIR_WRONG_BYTES:
+        out.push_back(
+            {Grade::kBroken, "peer_wrong_bytes", text,
+             "trust no data that these two share: switch PCIe ACS off or boot with iommu=pt, and until "
+             "then leave that GPU out of `peers`"});
+        break;
+      default:
+        out.push_back({Grade::kBroken, "peer_failed", text, "leave that GPU out of `peers`, and see dmesg"});
+    }
+  }
+}
+
+}  // namespace
+
+const char* grade_word(Grade grade) {
+  switch (grade) {
+    case Grade::kFine:
+      return "fine";
+    case Grade::kNote:
+      return "note";
+    case Grade::kWarning:
+      return "warning";
+    case Grade::kBroken:
+      return "broken";
+  }
+  return "broken";
+}
+
+std::vector<Problem> problems_of(const Diagnosis& d) {
+  Problems out;
+  judge_runtime(d, out);
+  judge_daemon(d, out);
+  for (std::size_t i = 0; i < d.tried.size(); ++i) judge_device(d, i, out);
+  judge_peers(d, out);
+  judge_hidden(d, out);
+  judge_issues(d, out);
+  judge_limits(d, out);
+  std::ranges::stable_sort(out, std::ranges::greater(), &Problem::grade);
+  return out;
+}
+
+Grade worst_of(const std::vector<Problem>& problems) {
+  return problems.empty() ? Grade::kFine : problems.front().grade;  // sorted, worst first
+}
+
+}  // namespace hb::cli

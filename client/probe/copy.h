@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "providers/hip/abi.h"
+
+namespace hb::probe {
+
+// By `device`, on a stream of our own, waited for. An empty text is success.
+[[nodiscard]] std::string copy(const client::hip::HipTable& hip, int device, void* to, const void* from,
+                               std::size_t bytes, client::hip::CopyKind kind);
+
+}  // namespace hb::probe
