@@ -93,6 +93,20 @@ TEST_P(RangeGone, AsAMunmapHook) {
   producer.leave();
 }
 
+// Whichever is first: what goes while it is being exported is not exported afterwards.
+TEST_P(RangeGone, AgainstAnExportUnderWay) {
+  constexpr std::uint64_t kCount = 300;
+  Actor producer = gpu_actor();
+  producer.ok("hip_alloc");
+  const Answer raced = producer.ok("race", {{"raw", "r"}, {"count", kCount}, {"claim", HB_MEMORY_MALLOC}});
+  EXPECT_EQ(raced.number("failed"), 0u) << raced;
+  EXPECT_GE(raced.number("made"), kCount) << raced;
+  EXPECT_GT(raced.number("overtaken"), 0u) << raced;
+  EXPECT_EQ(producer.ok("list").number("count"), 0u);
+  producer.ok("hip_free");
+  producer.leave();
+}
+
 TEST_P(RangeGone, InAForkedChildItIsNobodysExport) {
   Actor producer = gpu_actor();
   producer.ok("hip_vmm");

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <csignal>
 #include <fstream>
+#include <thread>
 
 #include "integration/hip/raw_memory.h"
 #include "support/fd_census.h"
@@ -140,6 +141,43 @@ Message rounds(ActorState& state, const Message& m) {
   return {{"status", HB_OK}};
 }
 
+// race raw= count= claim=: one thread exports it at least so often, another says that it goes: how many
+// exports were made, and how many of them failed since their memory went meanwhile
+Message race(ActorState& state, const Message& m) {
+  const Bytes place = place_of(state, m);
+  hb_client* const client = state.client(m);
+  std::atomic<bool> ended{false};
+  std::uint64_t made = 0;
+  std::uint64_t overtaken = 0;
+  std::uint64_t failed = 0;
+  std::thread exporter([&] {
+    // Until it has happened: when, the scheduler decides.
+    const std::uint64_t watchdog = now_ns() + kWatchdogNs;
+    while (made < number_of(m, "count") || (overtaken == 0 && now_ns() < watchdog)) {
+      if (failed != 0) break;
+      hb_export_options options = HB_EXPORT_OPTIONS_INIT;
+      options.ptr = place.at;
+      options.bytes = place.size;
+      options.memory = static_cast<std::uint32_t>(number_of(m, "claim"));
+      hb_export* one = nullptr;
+      const hb_status status = hb_export_create(client, &options, &one, nullptr);
+      made += status == HB_OK ? 1 : 0;
+      overtaken += status == HB_GONE ? 1 : 0;
+      failed += status != HB_OK && status != HB_GONE ? 1 : 0;
+      hb_export_destroy(one);
+    }
+    ended = true;
+  });
+  while (!ended)
+    if (hb_range_gone(place.at, place.size, nullptr, nullptr) != HB_OK) break;
+  exporter.join();
+  Message out = say_gone(place);
+  out.emplace("made", made);
+  out.emplace("overtaken", overtaken);
+  out.emplace("failed", failed);
+  return out;
+}
+
 // hook on=1|0 [raw=]: calls of the hook so far, how many of them failed, exports they ended
 Message hook(ActorState&, const Message& m) {
   g_also = has(m, "raw") ? raw_bytes(m).at : nullptr;
@@ -194,6 +232,7 @@ void add_raw_share_verbs(VerbTable& table) {
   table["share"] = share;
   table["gone"] = gone;
   table["rounds"] = rounds;
+  table["race"] = race;
   table["hook"] = hook;
   table["own_host"] = own_host;
 }
