@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
 //
-// The three levels of read-only, tried by every way a reader has to write.
+// The three levels of read-only, tried by every way a reader has to write. About memfds: nothing keeps a
+// reader of GPU memory from writing (startup_test.cc shows its level), and dma-bufs have no seals.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

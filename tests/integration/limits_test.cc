@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
 //
-// Descriptors at their limits, here and in the daemon.
+// Descriptors at their limits, here and in the daemon. To the daemon one descriptor is like another: its own
+// limits are tried with the cheapest.
 #include <sys/resource.h>
 
 #include <algorithm>

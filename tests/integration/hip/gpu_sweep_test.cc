@@ -187,7 +187,7 @@ TEST_P(GpuSweep, GivingBackThatFailsIsCountedAndCrashesNothing) {
       EXPECT_TRUE(poll_until([&] { return actor.ok("who").number("count") == 0; }));
       // The same again, beside what was lost.
       actor.ok("import", {{"name", "kv"}});
-      actor.ok("gpu_check", {{"import", "i"}, {"on", 2}, {"seed", 1}});
+      actor.ok("gpu_check", {{"import", "i"}, {"on", 2}, {"seed", 1}, {"stride", kGpuChunk}});
       actor.ok("close_import");
       EXPECT_EQ(actor.ok("stats").number("failed_frees"), counted);
     }
