@@ -33,8 +33,8 @@ std::string hex(const void* word) {
   return text;
 }
 
-// stream stream= on=DEVICE: a new one
-Message stream(ActorState&, const Message& m) {
+// named_stream stream= on=DEVICE: a new one
+Message named_stream(ActorState&, const Message& m) {
   int before = 0;
   static_cast<void>(hip().hipGetDevice(&before));
   static_cast<void>(hip().hipSetDevice(static_cast<int>(number_of(m, "on"))));
@@ -113,7 +113,7 @@ Message reap(ActorState&, const Message&) {
 }  // namespace
 
 void add_async_verbs(VerbTable& table) {
-  table["stream"] = stream;
+  table["named_stream"] = named_stream;
   table["work"] = work;
   table["capture"] = capture;
   table["record"] = record;

@@ -41,7 +41,7 @@ TEST_P(GpuFork, WhileMemoryIsMadeMappedOrGivenBack) {
   Actor producer = gpu_actor();
   export_kv(producer, 1);
   Actor actor = gpu_actor();
-  actor.ok("stream", {{"stream", "s"}, {"on", 3}});  // of a GPU that has no access to any of it
+  actor.ok("named_stream", {{"stream", "s"}, {"on", 3}});  // of a GPU that has no access to any of it
   const Message gpu{{"provider", HB_PROVIDER_HIP}, {"bytes", kGpuChunk}};
   const auto while_in = [&](const char* inside, const char* verb, Message arguments) {
     actor.ok("alloc", gpu);

@@ -13,7 +13,7 @@ class GpuReap : public Gpu {
   [[nodiscard]] Actor busy_actor(std::uint64_t cache = 0) {
     Actor actor = gpu_actor();
     if (cache != 0) actor.ok("open", {{"client", "cached"}, {"socket", daemon().socket()}, {"cache", cache}});
-    actor.ok("stream", {{"stream", "s"}, {"on", 2}});
+    actor.ok("named_stream", {{"stream", "s"}, {"on", 2}});
     actor.ok("work", {{"stream", "s"}, {"busy", 1}});
     actor.ok("record", {{"stream", "s"}, {"event", "e"}});
     return actor;
@@ -99,7 +99,7 @@ TEST_P(GpuReap, WhatIsNoEventIsRefusedAndTheHandleStays) {
   export_kv(producer, 1);
   consumer.ok("import", {{"name", "kv"}});
   consumer.ok("alloc", {{"provider", HB_PROVIDER_HIP}, {"bytes", 1}});
-  consumer.ok("stream", {{"stream", "c"}, {"on", 2}});
+  consumer.ok("named_stream", {{"stream", "c"}, {"on", 2}});
   consumer.ok("capture", {{"stream", "c"}});
   consumer.ok("record", {{"stream", "c"}, {"event", "captured"}});
   const std::string before = consumer.ok("fake").text("state");

@@ -178,18 +178,19 @@ const std::vector<Proof>& proofs() {
   return table;
 }
 
-// Rows on which nothing of what the modules here do depends.
+// Rows on which nothing of what the acts here do depends, or that have their test elsewhere.
 const std::map<Quirk, const char*>& not_shown() {
   static const std::map<Quirk, const char*> table{
       {Quirk::kMapWaitsForNullStream, "the runtime's own use of its stream: no call of ours avoids it"},
       {Quirk::kKnowsHostNuma, "memory there is refused by name, whoever knows it"},
       {Quirk::kReleaseMayKeepMemory, "nothing can be done but to say so"},
-      {Quirk::kHsaTellsQueriedAddressAsBase, "about memory that others made"},
-      {Quirk::kRetainTakesReference, "about memory that others made"},
-      {Quirk::kRetainCrashesOnMalloc, "about memory that others made"},
-      {Quirk::kAddressRangeExport, "about memory that others made"},
-      {Quirk::kAddressRangeOffsetUnknown, "about memory that others made"},
-      {Quirk::kNullOutCrashes, "about memory that others made"},
+      {Quirk::kHsaTellsQueriedAddressAsBase, "HSA is not asked: HIP tells where memory begins"},
+      {Quirk::kRetainTakesReference, "tests/integration/hip/foreign_pointer_test.cc"},
+      {Quirk::kRetainCrashesOnMalloc, "only mappings are retained: foreign_pointer_test.cc"},
+      {Quirk::kAddressRangeExport, "tests/integration/hip/foreign_pointer_test.cc"},
+      {Quirk::kAddressRangeOffsetUnknown, "only whole allocations are exported so: foreign_pointer_test.cc"},
+      {Quirk::kNullOutCrashes, "no NULL is passed"},
+      {Quirk::kExternalTakesDescriptor, "tests/unit/hip/external_test.cc"},
       {Quirk::kMemoryTypesOfFive, "what has it is refused: 6.2 is needed"},
   };
   return table;
