@@ -89,8 +89,8 @@ TEST_P(EveryVersionProvider, PeersAreTheOnesThatWereLetIn) {
     ASSERT_TRUE(made) << text_of(made);
     const auto peers = (*made)->peers();
     ASSERT_EQ(peers.size(), 2u);
-    EXPECT_EQ(peers[0].uuid, "GPU-f00d000000000001");
-    EXPECT_EQ(peers[1].uuid, "GPU-f00d000000000000");
+    EXPECT_EQ(peers[0].device.uuid, "GPU-f00d000000000001");
+    EXPECT_EQ(peers[1].device.uuid, "GPU-f00d000000000000");
     EXPECT_TRUE(allocate(provider, 1)->peers().empty());
   });
 }
