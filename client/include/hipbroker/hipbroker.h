@@ -28,7 +28,10 @@
  *   Threads    Every function may be called from any thread on the same handle, except the one that
  *              destroys it. A waiting call does not block calls of other threads.
  *   fork       In a forked child every handle of the parent is inert: calls answer HB_FORKED, destroying one
- *              frees the child's copy and tells the daemon nothing. Mappings stay usable in the child.
+ *              frees the child's copy and tells the daemon nothing. Mappings of host memory stay usable
+ *              there. GPU memory does not exist in a child of a process that had started HIP through this
+ *              library: HB_FORKED, whichever client asks. No call in the child waits for what threads of
+ *              the parent held.
  *   Structs    Start from the matching *_INIT; `size` lets later versions append members.
  */
 #ifndef HIPBROKER_HIPBROKER_H
@@ -247,7 +250,9 @@ typedef struct hb_memory_info {
   }
 HB_API void hb_memory_get_info(const hb_memory* memory, hb_memory_info* ret_info);
 /* Withdraws nothing: exports of it live on and importers keep their bytes. Always succeeds locally. GPU
- * memory: the newest runtimes wait for the streams of every GPU that had access. */
+ * memory must not be in use any more, here or by a GPU: before HIP 7.14 it is pulled away, and from 7.14 on
+ * hipMemUnmap waits for all streams of the owner and of every GPU that was let in, without end behind a
+ * kernel that has none. hb_free_when waits for nothing. */
 HB_API void hb_memory_free(hb_memory* memory);
 
 /* ---- export ----------------------------------------------------------------------------------- */
@@ -360,7 +365,8 @@ typedef struct hb_export_info {
   }
 HB_API void hb_export_get_info(const hb_export* exported, hb_export_info* ret_info);
 
-/* A key to [offset, offset + bytes) of the export; no round trip. HB_RANGE. */
+/* A key to [offset, offset + bytes) of the export; no round trip. It is no fence: whoever may use it holds
+ * descriptors of the whole chunks those bytes lie in. HB_RANGE. */
 HB_API hb_status hb_export_subkey(const hb_export* exported, uint64_t offset, uint64_t bytes, hb_key* ret_key,
                                   hb_error* error);
 
@@ -473,7 +479,7 @@ typedef struct hb_import_options {
 /* Acquires and maps. The same part of the same export imported again with the same access is the same
  * mapping, counted; no system call then, and never for what has ended. A wished address must be congruent to
  * the offset modulo the page size, or the GPU's granularity (HB_RANGE), and free (HB_ADDRESS). GPU memory is
- * mapped in whole chunks: what lies around the bytes asked for is reachable, too.
+ * mapped in whole chunks: what lies around the bytes asked for is reachable, too, by every GPU let in.
  * HB_NOT_FOUND, HB_GONE, HB_STALE, HB_REVOKED, HB_DENIED, HB_READ_ONLY, HB_LEVEL, HB_RANGE, HB_ADDRESS,
  * HB_NO_FDS, HB_QUOTA, HB_TIMEOUT, HB_NO_MEMORY, HB_DEVICE, HB_BAD_HANDLE, HB_UNSUPPORTED. On failure nothing
  * stays mapped, leased or open. */
@@ -525,8 +531,9 @@ HB_API int hb_import_is_current(const hb_import* imported);
 HB_API hb_status hb_import_subkey(const hb_import* imported, uint64_t offset, uint64_t bytes, hb_key* ret_key,
                                   hb_error* error);
 
-/* Gives one import back; the last one of a mapping unmaps it and releases the lease. NULL is allowed. Imports
- * of the same share one handle: close it as often as it was opened, never more often. */
+/* Gives one import back; the last one of a mapping unmaps it and releases the lease. Imports of the same share
+ * one handle: close it as often as it was opened, never more often. Unmapping GPU memory waits as
+ * hb_memory_free does (HB_MAP_EXTERNAL: for nothing); hb_unmap_when does not. NULL is allowed. */
 HB_API void hb_import_close(hb_import* imported);
 
 /* ---- GPU memory: given back when the GPU is done ------------------------------------------------ */
