@@ -531,8 +531,8 @@ HB_API int hb_import_is_current(const hb_import* imported);
 HB_API hb_status hb_import_subkey(const hb_import* imported, uint64_t offset, uint64_t bytes, hb_key* ret_key,
                                   hb_error* error);
 
-/* Gives one import back; the last one of a mapping unmaps it and releases the lease. Imports of the same share
- * one handle: close it as often as it was opened, never more often. Unmapping GPU memory waits as
+/* Gives one import back; the last one of a mapping unmaps it and releases the lease. Imports of the same
+ * share one handle: close it as often as it was opened, never more often. Unmapping GPU memory waits as
  * hb_memory_free does (HB_MAP_EXTERNAL: for nothing); hb_unmap_when does not. NULL is allowed. */
 HB_API void hb_import_close(hb_import* imported);
 
