@@ -3,6 +3,7 @@
 #include "actor.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 
@@ -11,14 +12,16 @@
 #include <vector>
 
 #include "gpu_copy.h"
+#include "hip_calls.h"
 #include "hipbroker/hipbroker.h"
 #include "message.h"
+#include "program_memory.h"
 
 namespace hb::selftest {
 namespace {
 
 constexpr int kConductor = 3;
-constexpr std::uint64_t kWaitNs = 15'000'000'000;
+constexpr std::uint64_t kWaitNs = 8'000'000'000;  // less than the conductor waits: this side knows more
 
 using Bytes = std::vector<unsigned char>;
 
@@ -68,11 +71,14 @@ class Actor {
     return out;
   }
   Message outcome(hb_status status) const {
-    if (status != HB_OK) return failed(std::string(hb_status_name(status)) + ": " + error_.message);
     Message out;
     out.set("status", std::uint64_t{0});
+    if (status == HB_OK) return out;
+    out = failed(std::string(hb_status_name(status)) + ": " + error_.message);
+    out.set("code", hb_status_name(status));
     return out;
   }
+  Message outcome(const std::string& wrong) const { return wrong.empty() ? outcome(HB_OK) : failed(wrong); }
 
   Message open(const Message& m) {
     hb_client_options options = HB_CLIENT_OPTIONS_INIT;
@@ -101,6 +107,10 @@ class Actor {
     return out;
   }
 
+  Message make(const Message& m) {
+    return outcome(program_.make(m.text("how"), static_cast<int>(m.number("gpu"))));
+  }
+
   struct Place {
     char* at;
     std::size_t bytes;
@@ -109,6 +119,7 @@ class Actor {
   Place place(const Message& m) const {
     if (m.has("mem"))
       return {static_cast<char*>(hb_memory_ptr(memory_)), hb_memory_bytes(memory_), memory_gpu_};
+    if (m.has("program")) return {program_.at(), program_.bytes(), program_.device()};
     hb_import_info info = HB_IMPORT_INFO_INIT;
     hb_import_get_info(import_, &info);
     return {static_cast<char*>(info.ptr), info.bytes, import_gpu_};
@@ -148,7 +159,24 @@ class Actor {
     return compare(from, m);
   }
 
+  Message share_program(const Message& m) {
+    hb_export_options options = HB_EXPORT_OPTIONS_INIT;
+    const std::string name = m.text("name");
+    options.name = name.c_str();
+    options.deadline_ns = hb_deadline_in(kWaitNs);
+    if (m.has("handles")) {
+      options.handles = program_.handles().data();
+      options.handle_count = program_.handles().size();
+    } else {
+      options.ptr = program_.at();
+      options.bytes = program_.bytes();
+      options.memory = static_cast<std::uint32_t>(m.number("claim"));
+    }
+    return outcome(hb_export_create(client_, &options, &export_, &error_));
+  }
+
   Message share(const Message& m) {
+    if (m.has("program")) return share_program(m);
     hb_export_options options = HB_EXPORT_OPTIONS_INIT;
     const std::string name = m.text("name");
     options.name = name.c_str();
@@ -167,6 +195,13 @@ class Actor {
     options.access = static_cast<std::uint32_t>(m.number("access", HB_ACCESS_READ));
     options.host_access = static_cast<std::uint32_t>(m.number("host"));
     options.deadline_ns = hb_deadline_in(kWaitNs);
+    if (m.has("external")) {  // for the device that is current
+      options.mapping = HB_MAP_EXTERNAL;
+      const HipCalls& hip = hip_calls();
+      if (!hip.wrong.empty()) return failed(hip.wrong);
+      if (const int code = hip.hipSetDevice(static_cast<int>(m.number("gpu"))); code != 0)
+        return failed(hip_failure("hipSetDevice", code));
+    }
     Message out = outcome(hb_import_open(client_, &options, &import_, &error_));
     if (import_ == nullptr) return out;
     hb_import_info info = HB_IMPORT_INFO_INIT;
@@ -175,6 +210,17 @@ class Actor {
     out.set("bytes", info.bytes);
     out.set("chunks", info.chunks);
     out.set("host_granted", static_cast<std::uint64_t>(info.host_granted));
+    out.set("mapping", std::uint64_t{info.mapping});
+    return out;
+  }
+
+  Message classify(const Message& m) {
+    hb_pointer_info info = HB_POINTER_INFO_INIT;
+    const void* const at = m.has("nowhere") ? static_cast<const void*>(&info) : place(m).at;
+    Message out = outcome(hb_classify(at, &info, &error_));
+    out.set("memory", std::uint64_t{info.memory});
+    out.set("shareable", std::to_string(info.shareable));
+    out.set("reason", info.reason);
     return out;
   }
 
@@ -188,7 +234,7 @@ class Actor {
     while (hb_import_is_current(import_) == 1) {
       if (Message one = check(m); one.number("status") != 0) return one;
       ++rounds;
-      if (hb_deadline_in(0) >= deadline) return failed("the import is still called current after 15 s");
+      if (hb_deadline_in(0) >= deadline) return failed("the import is still called current after 8 s");
     }
     // What was mapped stays, and stays right, after its exporter is gone.
     Message out = check(m);
@@ -209,6 +255,36 @@ class Actor {
     return out;
   }
 
+  Message gone(const Message&) {
+    hb_withdrawn withdrawn = HB_WITHDRAWN_INIT;
+    Message out = outcome(hb_range_gone(program_.at(), program_.bytes(), &withdrawn, &error_));
+    out.set("exports", withdrawn.exports);
+    out.set("holders", withdrawn.holders);
+    return out;
+  }
+
+  Message unmap_when(const Message& m) {
+    const Place from = place(m);
+    Bytes got(from.bytes);
+    CopyUnderWay copy;
+    if (const std::string wrong = copy.begin(from.gpu, got.data(), from.at, got.size()); !wrong.empty())
+      return failed(wrong);
+    if (const hb_status status = hb_unmap_when(import_, copy.event(), &error_); status != HB_OK)
+      return outcome(status);
+    import_ = nullptr;
+    std::uint64_t waiting = 1;
+    for (const std::uint64_t deadline = hb_deadline_in(kWaitNs); waiting != 0; ::poll(nullptr, 0, 1)) {
+      if (const hb_status status = hb_reap(&waiting, &error_); status != HB_OK) return outcome(status);
+      if (waiting != 0 && hb_deadline_in(0) >= deadline)
+        return failed("the event behind a copy is not done after 8 s, and the import stays mapped");
+    }
+    if (const std::string wrong = copy.end(); !wrong.empty()) return failed(wrong);
+    // An answer of this session: what was given back before it has arrived.
+    if (const hb_status status = hb_ping(client_, hb_deadline_in(kWaitNs), nullptr, &error_); status != HB_OK)
+      return outcome(status);
+    return compare({reinterpret_cast<char*>(got.data()), got.size(), kCpu}, m);
+  }
+
   Message close(const Message&) {
     hb_import_close(std::exchange(import_, nullptr));
     return outcome(HB_OK);
@@ -218,13 +294,20 @@ class Actor {
     hb_memory_free(std::exchange(memory_, nullptr));
     return outcome(HB_OK);
   }
+  Message unmake(const Message& m) {
+    if (Message out = gone(m); out.number("status") != 0) return out;
+    hb_export_destroy(std::exchange(export_, nullptr));
+    return outcome(program_.give_back());
+  }
 
   static constexpr int kCpu = -1;
   const std::map<std::string, Verb> verbs_{
-      {"open", &Actor::open},         {"alloc", &Actor::alloc},         {"fill", &Actor::fill},
-      {"check", &Actor::check},       {"cpu_check", &Actor::cpu_check}, {"export", &Actor::share},
-      {"import", &Actor::import},     {"watch", &Actor::watch},         {"current", &Actor::current},
-      {"withdraw", &Actor::withdraw}, {"close", &Actor::close},         {"free", &Actor::free}};
+      {"open", &Actor::open},    {"alloc", &Actor::alloc},           {"make", &Actor::make},
+      {"fill", &Actor::fill},    {"check", &Actor::check},           {"cpu_check", &Actor::cpu_check},
+      {"export", &Actor::share}, {"import", &Actor::import},         {"classify", &Actor::classify},
+      {"watch", &Actor::watch},  {"current", &Actor::current},       {"withdraw", &Actor::withdraw},
+      {"gone", &Actor::gone},    {"unmap_when", &Actor::unmap_when}, {"close", &Actor::close},
+      {"free", &Actor::free},    {"unmake", &Actor::unmake}};
 
   UniqueFd conductor_;
   hb_error error_ = HB_ERROR_INIT;
@@ -232,6 +315,7 @@ class Actor {
   hb_memory* memory_ = nullptr;
   hb_export* export_ = nullptr;
   hb_import* import_ = nullptr;
+  ProgramMemory program_;
   int memory_gpu_ = kCpu;
   int import_gpu_ = kCpu;
 };

@@ -16,4 +16,22 @@ enum class Direction { kToGpu, kFromGpu };
 [[nodiscard]] std::string gpu_copy(int device, Direction direction, void* to, const void* from,
                                    std::size_t bytes);
 
+// A copy from the GPU that is under way, and the event behind it.
+class CopyUnderWay {
+ public:
+  CopyUnderWay() = default;
+  CopyUnderWay(const CopyUnderWay&) = delete;
+  CopyUnderWay& operator=(const CopyUnderWay&) = delete;
+  ~CopyUnderWay() { static_cast<void>(end()); }
+
+  // An empty text is success, as of end(), which waits for it.
+  [[nodiscard]] std::string begin(int device, void* to, const void* from, std::size_t bytes);
+  [[nodiscard]] void* event() const { return event_; }
+  [[nodiscard]] std::string end();
+
+ private:
+  void* stream_ = nullptr;
+  void* event_ = nullptr;
+};
+
 }  // namespace hb::selftest

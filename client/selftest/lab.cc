@@ -21,14 +21,22 @@ namespace hb::selftest {
 namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
-constexpr std::uint64_t kWholeNs = 57 * kSecond;  // so that all of it is over within a minute
-constexpr std::uint64_t kAnswerNs =
-    30 * kSecond;  // the first GPU memory of a process may try the runtime out
+constexpr std::uint64_t kWholeNs = 48 * kSecond;  // then only ending is left, and a minute is the promise
+constexpr std::uint64_t kAnswerNs = 12 * kSecond;
+constexpr std::uint64_t kProbingAnswerNs = 30 * kSecond;  // where each process tries the runtime out anew
+constexpr std::uint64_t kEndNs = 4 * kSecond;
+constexpr std::uint64_t kKilledNs = 2 * kSecond;  // longer only inside a driver
 constexpr int kLookAgainMs = 5;
 
 std::string error_text(int code) {
   const char* name = ::strerrorname_np(code);
   return std::string(name != nullptr ? name : "?") + " (" + std::strerror(code) + ")";
+}
+
+std::string end_of(std::optional<int> status) {
+  if (!status) return "does not end even by SIGKILL; a driver holds it (dmesg)";
+  return WIFEXITED(*status) ? "exited with " + std::to_string(WEXITSTATUS(*status))
+                            : "died of signal " + std::to_string(WTERMSIG(*status));
 }
 
 std::string tail_of(const std::string& path) {
@@ -73,8 +81,9 @@ Child& Child::operator=(Child&& other) noexcept {
 void Child::kill_and_reap() {
   if (pid_ < 0) return;
   ::kill(pid_, SIGKILL);
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  for (const std::uint64_t deadline = hb_deadline_in(kKilledNs); !ended() && hb_deadline_in(0) < deadline;)
+    ::poll(nullptr, 0, kLookAgainMs);
+  ::waitpid(pid_, nullptr, WNOHANG);
   pid_ = -1;
 }
 
@@ -88,38 +97,42 @@ void Child::terminate() const {
   if (pid_ > 0) ::kill(pid_, SIGTERM);
 }
 
-int Child::wait() {
+std::optional<int> Child::wait() {
   if (pid_ < 0) return 0;
-  for (const std::uint64_t deadline = hb_deadline_in(5 * kSecond); !ended() && hb_deadline_in(0) < deadline;)
-    ::poll(nullptr, 0, kLookAgainMs);
-  if (!ended()) ::kill(pid_, SIGKILL);
-  int status = 0;
-  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  for (const std::uint64_t limit : {kEndNs, kKilledNs}) {
+    for (const std::uint64_t deadline = hb_deadline_in(limit); !ended() && hb_deadline_in(0) < deadline;)
+      ::poll(nullptr, 0, kLookAgainMs);
+    if (!ended()) ::kill(pid_, SIGKILL);
   }
-  pid_ = -1;
-  return status;
+  int status = 0;
+  const bool reaped = ::waitpid(std::exchange(pid_, -1), &status, WNOHANG) > 0;
+  return reaped ? std::optional(status) : std::nullopt;
 }
 
-Peer::Peer(const std::string& socket, std::uint64_t deadline_ns) : deadline_ns_(deadline_ns) {
+Peer::Peer(const std::string& socket, std::uint64_t deadline_ns, std::uint64_t answer_ns)
+    : deadline_ns_(deadline_ns), answer_ns_(answer_ns) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     throw Failed("socketpair: " + error_text(errno));
   socket_ = UniqueFd(ends[0]);
-  const UniqueFd theirs(ends[1]);
-  child_ = Child({own_program(), "--actor"}, theirs, "");
+  {
+    const UniqueFd theirs(ends[1]);  // open here it would hide that the process has died
+    child_ = Child({own_program(), "--actor"}, theirs, "");
+  }
   ok("open", {{"socket", socket}});
 }
 
 void Peer::say(const std::string& verb, Message arguments) {
   arguments.set("verb", verb);
-  if (!send_message(socket_, arguments)) throw Failed(verb + ": the process is gone");
+  if (!send_message(socket_, arguments)) throw Failed(verb + ": the process " + end_of(child_.wait()));
 }
 
 Message Peer::hear(const std::string& verb) {
-  const std::uint64_t limit = std::min(deadline_ns_, hb_deadline_in(kAnswerNs));
+  const std::uint64_t limit = std::min(deadline_ns_, hb_deadline_in(answer_ns_));
   const auto answer = receive_message(socket_, limit);
   if (answer) return *answer;
-  if (hb_deadline_in(0) < limit) throw Failed(verb + ": the process died");
+  if (interrupted()) throw Failed(verb + ": interrupted");
+  if (hb_deadline_in(0) < limit) throw Failed(verb + ": the process " + end_of(child_.wait()));
   child_.kill_and_reap();
   throw Failed(verb + ": no answer in time; the driver may hang (dmesg)");
 }
@@ -137,11 +150,9 @@ Message Peer::ok(const std::string& verb, Message arguments) {
 
 void Peer::leave(const std::string& who) {
   socket_.reset();
-  const int status = child_.wait();
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-  throw Failed("the process of the " + who + " did its part, and then " +
-               (WIFEXITED(status) ? "exited with " + std::to_string(WEXITSTATUS(status))
-                                  : "died of signal " + std::to_string(WTERMSIG(status))));
+  const std::optional<int> status = child_.wait();
+  if (status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return;
+  throw Failed("the process of the " + who + " did its part, and then " + end_of(status));
 }
 
 Lab::Lab(const LabOptions& options)
@@ -200,11 +211,27 @@ std::uint64_t Lab::left_ns() const {
   return now < deadline_ns_ ? deadline_ns_ - now : 0;
 }
 
-void Lab::demand_gpu() const {
+Peer Lab::start() const {
+  const bool remembered = !probed || *report.note == '\0';
+  return Peer(socket_, deadline_ns_, remembered ? kAnswerNs : kProbingAnswerNs);
+}
+
+void Lab::demand_export() const {
   if (runtime().status != HB_OK || !probed) throw NotHere("see the line probe/run");
-  for (const auto& [name, verdict] :
-       {std::pair{"export", &report.can_export}, {"import", &report.can_import}})
-    if (verdict->answer != HB_ANSWER_YES) throw NotHere(std::string("see the line probe/") + name);
+  if (report.can_export.answer != HB_ANSWER_YES) throw NotHere("see the line probe/export");
+}
+
+void Lab::demand_gpu() const {
+  demand_export();
+  if (report.can_import.answer != HB_ANSWER_YES) throw NotHere("see the line probe/import");
+}
+
+bool Lab::is_known(const char* issue) const {
+  for (std::size_t i = 0; i < hb_hip_look_issue_count(look()); ++i) {
+    const hb_hip_issue* known = hb_hip_look_issue_at(look(), i);
+    if (std::strcmp(known->name, issue) == 0) return known->tabled != 0;
+  }
+  return false;
 }
 
 }  // namespace hb::selftest

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -28,7 +29,8 @@ class NotHere : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// A child started by exec. Killed and reaped with the object.
+// A child started by exec. Killed and reaped with the object; one that a driver holds in the kernel is left
+// behind.
 class Child {
  public:
   Child() = default;
@@ -39,8 +41,8 @@ class Child {
   ~Child() { kill_and_reap(); }
 
   void kill_and_reap();
-  // The wait status once it has ended; SIGKILL where it does not in a few seconds.
-  int wait();
+  // The wait status once it has ended; SIGKILL where it does not in a few seconds. None: not even then.
+  std::optional<int> wait();
   void terminate() const;  // SIGTERM
   [[nodiscard]] bool ended() const;
 
@@ -50,7 +52,8 @@ class Child {
 
 class Peer {
  public:
-  Peer(const std::string& socket, std::uint64_t deadline_ns);
+  // Answers must come within `answer_ns` each, all of them until the deadline.
+  Peer(const std::string& socket, std::uint64_t deadline_ns, std::uint64_t answer_ns);
 
   // The answer, whatever its status.
   Message call(const std::string& verb, Message arguments = {});
@@ -66,6 +69,7 @@ class Peer {
   UniqueFd socket_;
   Child child_;
   std::uint64_t deadline_ns_;
+  std::uint64_t answer_ns_;
 };
 
 struct LabOptions {
@@ -80,7 +84,7 @@ class Lab {
   Lab(const Lab&) = delete;
   Lab& operator=(const Lab&) = delete;
 
-  [[nodiscard]] Peer start() const { return Peer(socket_, deadline_ns_); }
+  [[nodiscard]] Peer start() const;
   [[nodiscard]] const std::string& daemon() const { return daemon_version_; }
   [[nodiscard]] std::uint64_t left_ns() const;
   [[nodiscard]] int device() const { return device_; }
@@ -92,6 +96,9 @@ class Lab {
   bool probed = false;
   // NotHere with the reason, where GPU memory cannot be shared in this place at all.
   void demand_gpu() const;
+  void demand_export() const;  // the same, where nothing need be imported by HIP's virtual memory
+  // A row of docs/hip-support.md that holds for this version, so that a no is nothing to report.
+  [[nodiscard]] bool is_known(const char* issue) const;
 
  private:
   void start_daemon();

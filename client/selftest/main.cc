@@ -60,7 +60,7 @@ int test(const LabOptions& options) {
   Lab lab(options);
   print(about(lab) + "\n");
   Count count;
-  for (const auto& list : {host_steps(), probe_steps(), gpu_steps(), peer_steps(lab)})
+  for (const auto& list : {host_steps(), probe_steps(), gpu_steps(), foreign_steps(), peer_steps(lab)})
     for (const Step& step : list) {
       if (interrupted()) return kInterrupted;
       run(step, lab, count);

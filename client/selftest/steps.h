@@ -23,8 +23,13 @@ struct Step {
 // The runtime tried out in the helper process.
 [[nodiscard]] std::vector<Step> probe_steps();
 [[nodiscard]] std::vector<Step> gpu_steps();
+// Memory that the library did not make, and what else a program asks of it.
+[[nodiscard]] std::vector<Step> foreign_steps();
 // One for each visible GPU.
 [[nodiscard]] std::vector<Step> peer_steps(const Lab& lab);
+
+// Of this run: other users of the daemon may have exports, too.
+[[nodiscard]] std::string fresh_name();
 
 // Shared by host and GPU: `kind` holds what "alloc" and "import" get besides.
 struct Kind {

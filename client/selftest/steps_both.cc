@@ -7,13 +7,13 @@
 #include "steps.h"
 
 namespace hb::selftest {
-namespace {
 
-// Of this run: other users of the daemon may have exports, too.
 std::string fresh_name() {
   static int count = 0;
   return "hipbroker-selftest/" + std::to_string(::getpid()) + "/" + std::to_string(++count);
 }
+
+namespace {
 
 Message with(Message base, std::initializer_list<std::pair<const char*, std::uint64_t>> more) {
   for (const auto& [name, value] : more) base.set(name, value);

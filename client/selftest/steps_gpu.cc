@@ -24,15 +24,6 @@ Step step(const char* name, void (*run)(Lab& lab, const Kind& kind)) {
           }};
 }
 
-// Known of this version, so that a no of the probe is nothing to report.
-bool expected(const Lab& lab, const char* issue) {
-  for (std::size_t i = 0; i < hb_hip_look_issue_count(lab.look()); ++i) {
-    const hb_hip_issue* known = hb_hip_look_issue_at(lab.look(), i);
-    if (std::strcmp(known->name, issue) == 0) return known->tabled != 0;
-  }
-  return false;
-}
-
 const hb_hip_device* device_of(const Lab& lab) {
   for (std::size_t i = 0; i < hb_hip_look_device_count(lab.look()); ++i)
     if (const hb_hip_device* device = hb_hip_look_device_at(lab.look(), i); device->ordinal == lab.device())
@@ -60,7 +51,7 @@ Step verdict(const char* name, hb_verdict hb_hip_report::*member, const char* is
             if (said.answer == HB_ANSWER_YES) return;
             const std::string reason = *said.reason != '\0' ? said.reason : "not tried";
             if (said.answer == HB_ANSWER_UNKNOWN) throw NotHere(reason);
-            if (issue != nullptr && expected(lab, issue)) throw NotHere("known of this version: " + reason);
+            if (issue != nullptr && lab.is_known(issue)) throw NotHere("known of this version: " + reason);
             const hb_hip_device* device = device_of(lab);
             if (device != nullptr && device->vmm == 0) throw NotHere(reason);
             throw Failed(reason);
@@ -82,7 +73,7 @@ void host_access(Lab& lab, bool imported) {
   Peer importer = lab.start();
   Message got = own;
   if (imported) {
-    const std::string name = "hipbroker-selftest/host-access";
+    const std::string name = fresh_name();
     exporter.ok("export", {{"name", name}});
     kind.import.set("name", name);
     got = importer.ok("import", kind.import);

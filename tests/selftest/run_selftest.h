@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the hipbroker authors
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <sstream>
 #include <string>
@@ -59,6 +60,14 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
       out.reasons[name] = reason;
     }
   return out;
+}
+
+// What a run leaves in the folder it was given, besides the remembered answers of the probe.
+[[nodiscard]] inline std::size_t left_in(const TempDir& folder) {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    if (entry.path().filename() != "hipbroker") ++count;
+  return count;
 }
 
 }  // namespace hb::test

@@ -20,9 +20,10 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* kGpuSteps[] = {"gpu/one-chunk",       "gpu/three-chunks", "gpu/part",
-                                     "gpu/exporter-killed", "gpu/withdraw",     "probe/run",
-                                     "probe/export",        "probe/import"};
+constexpr const char* kGpuSteps[] = {
+    "gpu/one-chunk", "gpu/three-chunks", "gpu/part",     "gpu/exporter-killed",   "gpu/withdraw",
+    "probe/run",     "probe/export",     "probe/import", "gpu/malloc-by-pointer", "gpu/vmm-by-handles",
+    "gpu/classify",  "gpu/range-gone",   "gpu/external", "gpu/unmap-when"};
 constexpr const char* kHostSteps[] = {"host/one-chunk", "host/three-chunks", "host/part",
                                       "host/exporter-killed", "host/withdraw"};
 
@@ -32,14 +33,6 @@ Variables fake(const std::string& version, const Variables& more = {}) {
                 {"FAKE_HIP_STATE", "selftest" + std::to_string(::getpid())}};
   for (const auto& variable : more) out.push_back(variable);
   return out;
-}
-
-// What a run leaves in the folder it was given, besides the remembered answers of the probe.
-std::size_t left_in(const TempDir& folder) {
-  std::size_t count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
-    if (entry.path().filename() != "hipbroker") ++count;
-  return count;
 }
 
 class SelfTestProgram : public testing::TestWithParam<std::string> {};
@@ -60,13 +53,26 @@ TEST_P(SelfTestProgram, PassesAndSaysWhatTheVersionCannot) {
   for (const char* owner : {"0", "1", "2", "3"})
     EXPECT_EQ(test.verdicts.at(std::string("peers/memory-of-gpu-") + owner), "PASS");
   const std::map<std::string, std::string> expected{
-      {"6.2", "gpu/host-access-import gpu/host-access-own probe/host-on-import probe/host-on-own"},
-      {"7.0", "gpu/host-access-import gpu/host-access-own probe/host-on-import probe/host-on-own"},
-      {"7.1", "gpu/host-access-import gpu/host-access-own probe/host-on-import probe/host-on-own"},
-      {"7.2", ""},
-      {"7.14", "probe/clean probe/query-safe"},
-      {"7.15", "gpu/host-access-import probe/clean probe/host-on-import probe/query-safe"}};
+      {"6.2",
+       "gpu/host-access-import gpu/host-access-own gpu/vmm-by-pointer probe/host-on-import "
+       "probe/host-on-own"},
+      {"7.0",
+       "gpu/host-access-import gpu/host-access-own gpu/vmm-by-pointer probe/host-on-import "
+       "probe/host-on-own"},
+      {"7.1",
+       "gpu/host-access-import gpu/host-access-own gpu/vmm-by-pointer probe/host-on-import "
+       "probe/host-on-own"},
+      {"7.2", "gpu/vmm-by-pointer"},
+      {"7.14", "gpu/classify-foreign probe/clean probe/query-safe"},
+      {"7.15",
+       "gpu/classify-foreign gpu/host-access-import probe/clean probe/host-on-import probe/query-safe"}};
   EXPECT_EQ(test.all("NOT HERE"), expected.at(GetParam())) << test.ran.out;
+  if (test.verdicts.at("gpu/vmm-by-pointer") == "NOT HERE") {
+    EXPECT_THAT(test.reasons.at("gpu/vmm-by-pointer"), HasSubstr("export by handles"));
+  }
+  if (test.verdicts.at("gpu/classify-foreign") == "NOT HERE") {
+    EXPECT_THAT(test.reasons.at("gpu/classify-foreign"), HasSubstr("is not asked about memory"));
+  }
   EXPECT_THAT(test.ran.out, HasSubstr("HIP " + GetParam() + ".0"));
   EXPECT_THAT(test.ran.out, HasSubstr(" 0 failed, "));
   EXPECT_EQ(test.ran.err, "");
@@ -88,6 +94,10 @@ TEST(SelfTest, AFaultIsNamedAndTheExitStatusTells) {
                  "hipPointerGetAttributes"},
            Fault{"FAKE_HIP_FAIL", "hipMemCreate:3:2", "gpu/three-chunks",
                  "hipMemCreate: hipErrorOutOfMemory"},
+           Fault{"FAKE_HIP_FAIL", "hipImportExternalMemory:1", "gpu/external",
+                 "hipImportExternalMemory: hipErrorUnknown"},
+           Fault{"FAKE_HIP_FAIL", "hsa_amd_portable_export_dmabuf:1", "gpu/malloc-by-pointer",
+                 "HB_NOT_SHAREABLE"},
        }) {
     const TempDir folder;
     const SelfTest test = run_selftest(folder, fake("7.2", {{fault.variable, fault.value}}));
@@ -116,7 +126,16 @@ TEST(SelfTest, WithoutARuntimeGpuMemoryIsNotHereAndNothingFails) {
   for (const char* name : kGpuSteps) EXPECT_EQ(test.verdicts.at(name), "NOT HERE") << test.ran.out;
   EXPECT_EQ(test.verdicts.at("peers"), "NOT HERE");
   EXPECT_THAT(test.reasons.at("probe/run"), HasSubstr("/nonexistent/libamdhip64.so"));
-  EXPECT_THAT(test.ran.out, HasSubstr("5 passed, 0 failed, 15 not here"));
+  EXPECT_THAT(test.ran.out, HasSubstr("5 passed, 0 failed, 23 not here"));
+}
+
+TEST(SelfTest, WithoutHsaAnOldRuntimeExportsNoHipMalloc) {
+  const TempDir folder;
+  const SelfTest test = run_selftest(folder, fake("6.2", {{"FAKE_HIP_NO_HSA", "1"}}));
+  EXPECT_EQ(test.ran.exit_code, 0) << test.ran.out << test.ran.err;
+  EXPECT_EQ(test.verdicts.at("gpu/malloc-by-pointer"), "NOT HERE") << test.ran.out;
+  EXPECT_THAT(test.reasons.at("gpu/malloc-by-pointer"), HasSubstr("hsa_amd_portable_export_dmabuf"));
+  EXPECT_EQ(test.verdicts.at("gpu/vmm-by-handles"), "PASS") << test.ran.out;
 }
 
 TEST(SelfTest, ARuntimeThatCrashesAtItsStartFails) {
@@ -132,7 +151,7 @@ TEST(SelfTest, OneGpuHasNoPeers) {
   const TempDir folder;
   const SelfTest test = run_selftest(folder, fake("7.2", {{"HIP_VISIBLE_DEVICES", "2"}}));
   EXPECT_EQ(test.ran.exit_code, 0) << test.ran.out << test.ran.err;
-  EXPECT_EQ(test.all("NOT HERE"), "peers") << test.ran.out;
+  EXPECT_EQ(test.all("NOT HERE"), "gpu/vmm-by-pointer peers") << test.ran.out;
 }
 
 TEST(SelfTest, UsesARunningDaemonWhenOneIsNamed) {

@@ -24,7 +24,7 @@ std::string version_text(int version) {
 }
 
 std::string range_text(int from, int until) {
-  if (from == INT_MAX) return "told by the probe alone";
+  if (from == INT_MAX) return "none by version";
   if (from == 0) return until == 0 ? "all" : "before " + version_text(until);
   return until == 0 ? "from " + version_text(from) : version_text(from) + " to before " + version_text(until);
 }
@@ -81,6 +81,9 @@ TEST(HipSupportPage, TheMatrixFollowsTheTable) {
   row("export of ranges by pointer exists", Quirk::kAddressRangeExport, true);
   row("a descriptor for every chunk created", Quirk::kDescriptorPerCreate, true);
   row("a descriptor for every chunk imported", Quirk::kDescriptorPerImport, true);
+  row("memory of hipMemMap: exported by pointer", Quirk::kRetainTakesReference, true);
+  row("hipMalloc memory, without libhsa-runtime64", Quirk::kAddressRangeExport, true);
+  row("kind of the program's own memory told, without a word from it", Quirk::kImportQueryCrashes, false);
   row("giving memory back waits for streams", Quirk::kUnmapSynchronises, true);
 }
 
