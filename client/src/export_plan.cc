@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "fd_room.h"
+#include "handle_kind.h"
 #include "interval_map.h"
 #include "wire/limits.h"
 
@@ -158,7 +159,10 @@ Result<void> plan_descriptors(const ExportRequest& request, ExportPlan& plan) {
   }
   // The daemon finds out for itself what they are; this only says what they are meant to be.
   plan.device = request.device;
-  plan.handle_kind = ::fcntl(plan.chunks[0].fd.get(), F_GET_SEALS) >= 0 ? HB_KIND_MEMFD : HB_KIND_DMABUF;
+  plan.handle_kind = kind_of(plan.chunks[0].fd);
+  // Nobody can ask a driver's own how large its memory is: it is taken to end where the chunk does.
+  if (plan.handle_kind == HB_KIND_DRIVER)
+    for (ChunkRef& chunk : plan.chunks) chunk.object_bytes = chunk.offset + chunk.bytes;
   return {};
 }
 

@@ -223,6 +223,8 @@ HB_ROLE(cuda_actor) {
                                 {"cpu_reads", cpu_reads},
                                 {"probe", probe},
                                 {"bench_attach", bench_attach},
+                                {"framework_share", framework_share},
+                                {"framework_free", framework_free},
                                 {"shim_calls", shim_calls}});
   const std::vector<std::string> after = targets();
   if (before == after || handles == 0) std::_Exit(status);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
 //
-// What the verbs of a process with a GPU share. Private to
-// the files whose verbs these are.
+// What the verbs of a process with a GPU share. Private to the files whose verbs these are.
 #pragma once
 
 #include "fake_hip/abi.h"
@@ -46,6 +45,9 @@ void must(int code, const char* call);
 // bench_attach socket= name= samples=: medians in nanoseconds of attaching and detaching the export, through
 // the broker and by raw calls of libcuda with the same descriptor.
 Message bench_attach(ActorState& state, const Message& m);
+// framework_share name= chunks= seed=, framework_free: memory of handles of the program's own
+Message framework_share(ActorState& state, const Message& m);
+Message framework_free(ActorState& state, const Message& m);
 // shim_calls mem=|import= retain_counts=: what else the shim answers, and what of it is not as expected
 Message shim_calls(ActorState& state, const Message& m);
 

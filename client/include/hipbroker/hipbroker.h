@@ -267,7 +267,8 @@ typedef struct hb_acl_entry {
 } hb_acl_entry;
 
 typedef struct hb_chunk {
-  int fd;          /* in: borrowed. A sealed memfd (SHRINK, GROW, SEAL) or a dma-buf */
+  int fd;          /* in: borrowed. A sealed memfd (SHRINK, GROW, SEAL), a dma-buf, or a driver's own where the
+                      daemon's configuration names its kind; chunks of those end where their memory does */
   uint64_t offset; /* of the chunk inside the object */
   uint64_t bytes;
 } hb_chunk;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "fd_room.h"
+#include "handle_kind.h"
 #include "hipbroker/hipbroker.h"
 #include "providers/hip/driver.h"
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "fd_room.h"
+#include "handle_kind.h"
 #include "hipbroker/hipbroker.h"
 #include "per_process.h"
 #include "providers/hip/driver.h"
@@ -60,16 +61,6 @@ Known known_of(const Here& here, const Device& device) {
   out.report.findings.apply(quirks);
   out.context = std::make_shared<const Context>(Context{here.runtime, quirks, here.devices});
   return out;
-}
-
-// exp_name in fdinfo is what only a dma-buf has.
-std::uint32_t kind_of(const UniqueFd& fd) {
-  if (::fcntl(fd.get(), F_GET_SEALS) >= 0) return HB_KIND_MEMFD;
-  char text[1024] = {};
-  const std::string path = "/proc/self/fdinfo/" + std::to_string(fd.get());
-  const UniqueFd info(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!info || ::read(info.get(), text, sizeof text - 1) <= 0) return HB_KIND_DRIVER;
-  return std::strstr(text, "exp_name:") != nullptr ? HB_KIND_DMABUF : HB_KIND_DRIVER;
 }
 
 namespace {

@@ -40,7 +40,4 @@ struct Known {
 [[nodiscard]] Result<Known> known_of(int ordinal);
 [[nodiscard]] Known known_of(const Here& here, const Device& device);
 
-// HB_KIND_* of a descriptor.
-[[nodiscard]] std::uint32_t kind_of(const UniqueFd& fd);
-
 }  // namespace hb::client::hip
