@@ -32,9 +32,10 @@ Result<ExportRequest> read_export(const hb_export_options* options) {
   if (given->handles == nullptr && given->handle_count > 0) return null_argument("handles");
   if ((given->ptr != nullptr) + (given->chunk_count > 0) + (given->handle_count > 0) > 1)
     return fail(HB_INVALID, "more than one of ptr, chunks and handles is given; the memory is one of them");
-  if (given->memory != HB_MEMORY_UNKNOWN && given->memory != HB_MEMORY_VMM &&
-      given->memory != HB_MEMORY_MALLOC)
-    return fail(HB_INVALID, "memory must be HB_MEMORY_UNKNOWN, HB_MEMORY_VMM or HB_MEMORY_MALLOC");
+  if (given->memory == HB_MEMORY_OWN || given->memory == HB_MEMORY_IMPORTED || given->memory > HB_MEMORY_HOST)
+    return fail(HB_INVALID,
+                "memory must be HB_MEMORY_UNKNOWN, _VMM, _MALLOC, _POOL or _HOST: of its own memory and of "
+                "imports the library knows better");
   request.metadata = {static_cast<const std::byte*>(given->metadata), given->metadata_bytes};
   request.acl = {given->acl, given->acl_count};
   request.chunks = {given->chunks, given->chunk_count};

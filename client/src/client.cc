@@ -135,6 +135,7 @@ std::vector<std::shared_ptr<ExportRecord>> Client::live_exports_over(const void*
   const auto start = reinterpret_cast<std::uintptr_t>(ptr);
   auto live = live_exports();
   std::erase_if(live, [&](const auto& record) {
+    if (record->addresses_are_others()) return true;
     return std::none_of(record->spans.begin(), record->spans.end(),
                         [&](const AddressSpan& span) { return span.overlaps(start, bytes); });
   });

@@ -42,6 +42,8 @@ struct ExportRecord {
   std::weak_ptr<Client> client;    // that made it
   std::atomic<bool> withdrawn{false};
 
+  // Exports of the library's own memory outlive it, and whatever is at its addresses then is not theirs.
+  [[nodiscard]] bool addresses_are_others() const noexcept { return library_memory && memory.expired(); }
   // As far as this process knows.
   [[nodiscard]] bool is_live() const noexcept {
     return !withdrawn.load(std::memory_order_acquire) && !session->is_lost();

@@ -10,8 +10,26 @@
 
 namespace hb::client {
 
-std::mutex& process_lock() {
-  static auto* lock = new std::mutex;  // never destroyed: static destructors may still close handles
+bool ProcessLock::is_mine_across_fork() const {
+  return forking_.load(std::memory_order_relaxed) == ::pthread_self();
+}
+void ProcessLock::lock() {
+  if (!is_mine_across_fork()) mutex_.lock();
+}
+void ProcessLock::unlock() {
+  if (!is_mine_across_fork()) mutex_.unlock();
+}
+void ProcessLock::before_fork() {
+  mutex_.lock();
+  forking_.store(::pthread_self(), std::memory_order_relaxed);
+}
+void ProcessLock::after_fork() {
+  forking_.store(pthread_t{}, std::memory_order_relaxed);
+  mutex_.unlock();
+}
+
+ProcessLock& process_lock() {
+  static auto* lock = new ProcessLock;  // never destroyed: static destructors may still close handles
   return *lock;
 }
 
@@ -40,8 +58,8 @@ struct SocketRegistry {
     if (first == socket) first = socket->next_;
   }
 
-  static void before_fork() { process_lock().lock(); }
-  static void in_parent() { process_lock().unlock(); }
+  static void before_fork() { process_lock().before_fork(); }
+  static void in_parent() { process_lock().after_fork(); }
   static void in_child() {
     SocketRegistry& registry = get();
     for (GuardedSocket* socket = registry.first; socket != nullptr; socket = socket->next_) {
@@ -50,7 +68,7 @@ struct SocketRegistry {
     }
     // A kernel that knows no MADV_WIPEONFORK is served by this line.
     if (registry.page != nullptr) registry.page->store(0, std::memory_order_relaxed);
-    process_lock().unlock();
+    process_lock().after_fork();
   }
 };
 

@@ -8,6 +8,8 @@
 // shuts it down (shutdown() would end the parent's session: only close() is called).
 #pragma once
 
+#include <pthread.h>
+
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -17,9 +19,23 @@
 
 namespace hb::client {
 
-// The one lock of everything the process has once (connections, own address ranges, own exports). Held across
-// fork(), so that a child finds all of it whole whatever other threads were doing.
-[[nodiscard]] std::mutex& process_lock();
+// Held across fork(), so that a child finds what it guards whole, whatever other threads were doing. The
+// thread that forks may take it again meanwhile: the program's own atfork handlers run then, and may call the
+// library.
+class ProcessLock {
+ public:
+  void lock();
+  void unlock();
+  void before_fork();
+  void after_fork();  // in the parent and in the child
+
+ private:
+  [[nodiscard]] bool is_mine_across_fork() const;
+  std::mutex mutex_;
+  std::atomic<pthread_t> forking_{};
+};
+// The one of everything the process has once: connections, own address ranges, own exports.
+[[nodiscard]] ProcessLock& process_lock();
 
 // Identity of a process among its fork ancestors. Default-constructed: taken now.
 class ProcessMark {

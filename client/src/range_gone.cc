@@ -45,8 +45,7 @@ Result<WithdrawnCount> range_gone(const void* ptr, std::uint64_t bytes) {
     // Without a client its session is closed, and the daemon has dropped what was exported through it.
     const auto client = record->client.lock();
     if (client == nullptr || !record->is_live()) continue;
-    // Exports of the library's own memory outlive it, and whatever is at its addresses now is not theirs.
-    if (record->library_memory && record->memory.expired()) continue;
+    if (record->addresses_are_others()) continue;
     auto count = end_export(*client, *record, deadline_ns);
     if (count) {
       sum.exports += count->exports;

@@ -267,8 +267,8 @@ typedef struct hb_acl_entry {
 } hb_acl_entry;
 
 typedef struct hb_chunk {
-  int fd;          /* in: borrowed. A sealed memfd (SHRINK, GROW, SEAL), a dma-buf, or a driver's own where the
-                      daemon's configuration names its kind; chunks of those end where their memory does */
+  int fd; /* in: borrowed. A sealed memfd (SHRINK, GROW, SEAL), a dma-buf, or a driver's own where the
+             daemon's configuration names its kind; chunks of those end where their memory does */
   uint64_t offset; /* of the chunk inside the object */
   uint64_t bytes;
 } hb_chunk;
@@ -329,9 +329,9 @@ typedef struct hb_export_options {
  * call hb_range_gone before it is unmapped or freed. Its runtime must be loaded already.
  *
  * By handles: works with every runtime. The allocations must have been created with the descriptor type
- * (hipMemHandleTypePosixFileDescriptor). HIP 7.14 answers every export of a handle with the same descriptor
- * number; with `base` the library gets one of its own, without it that number stays open, as after an export
- * of yours, until you close it.
+ * (hipMemHandleTypePosixFileDescriptor). HIP 7.14 answers every export of a handle with one number, which
+ * stays open. With `base` the library gets another; without, close yours after the handle is released: any
+ * hipMemExportToShareableHandle of it before tells the number.
  *
  * By ptr, mapped by hipMemMap: HIP 7.12 or newer; every mapping the range touches, created with a type or
  * not.

@@ -99,6 +99,38 @@ TEST_P(GpuLimits, TheProbeDecidesAndSaysWhy) {
   producer.leave();
 }
 
+// The chunk before the byte asked for would begin at address 0, and a wish for that is none.
+TEST_P(GpuLimits, AWishedAddressWithoutRoomForWhatComesBefore) {
+  Actor producer = gpu_actor();
+  Actor consumer = gpu_actor();
+  producer.ok("alloc", {{"provider", HB_PROVIDER_HIP}, {"device", 2}, {"bytes", 4 * kGpuChunk}});
+  producer.ok("export", {{"mem", "m"}, {"name", "kv"}});
+  for (const std::uint64_t address : {kGpuChunk, 2 * kGpuChunk}) {
+    const Answer refused =
+        consumer.call("import", {{"name", "kv"}, {"offset", 2 * kGpuChunk}, {"address", address}});
+    EXPECT_EQ(refused.status, HB_ADDRESS) << refused;
+  }
+  consumer.leave();
+  producer.leave();
+}
+
+// HIP 7.14 answers with a number of its own, of which a duplicate is made: without room for that the number
+// must not stay open.
+TEST_P(GpuLimits, AnExportWithoutRoomForDescriptorsLeavesNothing) {
+  for (const std::uint64_t room : {0, 1, 2, 3, 4}) {
+    Actor producer = gpu_actor();
+    producer.ok("alloc", {{"provider", HB_PROVIDER_HIP}, {"device", 2}, {"bytes", kGpuChunk}});
+    producer.ok("limit", {{"free", room}});
+    const Answer exported = producer.call("export", {{"mem", "m"}, {"name", "kv"}});
+    if (exported.status != HB_OK) {
+      EXPECT_EQ(exported.status, HB_NO_FDS) << exported;
+      EXPECT_NE(exported.message().find("RLIMIT_NOFILE"), std::string::npos) << exported;
+    }
+    producer.ok("limit", {{"free", 100}});
+    producer.leave();  // its census and the runtime's
+  }
+}
+
 TEST_P(GpuLimits, WhatCannotBeAskedOfGpuMemory) {
   Actor actor = gpu_actor();
   const Message gpu{{"provider", HB_PROVIDER_HIP}, {"bytes", 1}};

@@ -14,6 +14,13 @@
 namespace hb::test {
 namespace {
 
+// A program's own handlers, registered before the library's: they run while its lock is held across fork().
+bool g_handlers_call = false;
+void call_the_library() {
+  if (g_handlers_call) const std::lock_guard guard(client::process_lock());
+}
+const int g_registered = ::pthread_atfork(call_the_library, call_the_library, call_the_library);
+
 // Runs in a child; its exit status is the answer.
 template <class Body>
 int in_child(Body&& body, bool raw = false) {
@@ -53,6 +60,20 @@ TEST(ForkGuard, TheChildsCopyIsClosedAndTheParentsConnectionLives) {
   char byte = 'x';
   ASSERT_EQ(::send(socket.get(), &byte, 1, MSG_NOSIGNAL), 1);
   EXPECT_EQ(::recv(ends.peer.fd(), &byte, 1, 0), 1);
+}
+
+TEST(ForkGuard, HandlersOfTheProgramMayCallTheLibrary) {
+  ASSERT_EQ(g_registered, 0);
+  ASSERT_TRUE(client::ProcessMark::take());
+  g_handlers_call = true;
+  ::alarm(20);  // a handler that waits for the lock of its own thread waits for ever
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  g_handlers_call = false;
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ::alarm(0);
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace

@@ -44,6 +44,21 @@ bool hidden_from_rocr() {
   return list != nullptr && *list != '\0';
 }
 
+// Why a grant to the CPU was refused, as far as it is known.
+const char* why_no_host(const Context& context, const Access& access) {
+  // By the table: what the probe saw has overruled the quirks of this machine.
+  const Quirks tabled(context.runtime->version());
+  if (!tabled.on(Quirk::kGrantsHost)) return "; this runtime is too old: HIP 7.2 and newer let the CPU in";
+  if (access.imported && !tabled.on(Quirk::kGrantsHostOnImport))
+    return "; this runtime has no place for the CPU to map what another process exported "
+           "(rocm-systems#11185): copy with hipMemcpy";
+  const Device* const owner = context.devices.at(access.owner);
+  if (owner != nullptr && !owner->large_bar)
+    return "; this GPU has no large BAR: without it the CPU does not reach device memory (BIOS: Above 4G "
+           "decoding, resizable BAR)";
+  return "";
+}
+
 }  // namespace
 
 Result<Access> access_for(const Context& context, int owner, const std::vector<int>& devices,
@@ -147,7 +162,7 @@ Result<void> grant(const Context& context, const Access& access, char* base, cha
   if (access.host != HostAccess::kRequire) return {};
   Error error = driver_error(context.hip(), "hipMemSetAccess", host_code, doing + ", access for the CPU",
                              HB_UNSUPPORTED);
-  error.message += "; without a large BAR the CPU does not reach device memory";
+  error.message += why_no_host(context, access);
   return fail(std::move(error));
 }
 

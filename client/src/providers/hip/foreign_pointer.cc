@@ -294,6 +294,11 @@ Result<void> try_export(const Known& known, const PointerFacts& facts, const voi
 }
 
 Result<std::unique_ptr<Allocation>> adopt_pointer(const AdoptRequest& request) {
+  if (request.claim == MemoryKind::kPool || request.claim == MemoryKind::kHost) {
+    PointerFacts claimed;
+    claimed.kind = request.claim;
+    return tl::unexpected(refuse_kind(claimed).error());
+  }
   const auto now = here(Which::kLoaded);
   if (!now && now.error().status == HB_NOT_FOUND)
     return fail(HB_NOT_SHAREABLE, "ptr is not in memory of hb_memory_alloc, and " + now.error().message +
@@ -306,7 +311,8 @@ Result<std::unique_ptr<Allocation>> adopt_pointer(const AdoptRequest& request) {
   if (request.claim == MemoryKind::kUnknown)
     if (const std::string unsafe = unsafe_to_ask(*now->runtime, first.context->quirks); !unsafe.empty())
       return fail(HB_NOT_SHAREABLE, "ptr is not in memory of hb_memory_alloc, and " + unsafe +
-                                        ": export by handles, or say what it is (hb_export_options.memory)");
+                                        ": export by handles, or say which kind of memory it is in "
+                                        "hb_export_options.memory (HB_MEMORY_VMM, HB_MEMORY_MALLOC)");
   const PointerFacts facts = ask_driver(*now->runtime, request.ptr);
   if (facts.failure) return fail(*facts.failure);
   if (request.claim != MemoryKind::kUnknown && facts.kind != request.claim &&

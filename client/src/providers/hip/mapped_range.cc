@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <linux/kcmp.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,6 +26,12 @@ std::atomic<bool> g_exiting{false};
 bool same_open_file(int a, int b) {
   return ::syscall(SYS_kcmp, ::getpid(), ::getpid(), KCMP_FILE, static_cast<unsigned long>(a),
                    static_cast<unsigned long>(b)) == 0;
+}
+
+std::pair<dev_t, ino_t> file_of(int number) {
+  struct stat status {};
+  if (::fstat(number, &status) != 0) return {};
+  return {status.st_dev, status.st_ino};
 }
 
 }  // namespace
@@ -50,7 +57,8 @@ OwnedHandle::OwnedHandle(OwnedHandle&& other) noexcept
     : context_(std::move(other.context_)),
       handle_(std::exchange(other.handle_, nullptr)),
       shared_number_(std::exchange(other.shared_number_, -1)),
-      shared_duplicate_(std::move(other.shared_duplicate_)) {}
+      shared_duplicate_(std::move(other.shared_duplicate_)),
+      shared_file_(other.shared_file_) {}
 
 OwnedHandle::~OwnedHandle() { release(); }
 
@@ -73,6 +81,7 @@ Result<UniqueFd> OwnedHandle::export_descriptor(const std::string& doing) {
       return moved;
     }
     shared_number_ = number;
+    shared_file_ = file_of(number);
     shared_duplicate_ = UniqueFd(::fcntl(number, F_DUPFD_CLOEXEC, 3));
     if (!shared_duplicate_) return no_duplicate();
   }
@@ -86,9 +95,9 @@ void OwnedHandle::release() {
   note_teardown(context_->hip().hipMemRelease(std::exchange(handle_, nullptr)));
   const int number = std::exchange(shared_number_, -1);
   // Only if the number is still that file: whether a runtime closes it with the handle is not established.
-  if (number >= 0 && !context_->quirks.on(Quirk::kRuntimeClosesExportDescriptor) && shared_duplicate_ &&
-      same_open_file(number, shared_duplicate_.get()))
-    ::close(number);
+  const bool still_that = number >= 0 && (shared_duplicate_ ? same_open_file(number, shared_duplicate_.get())
+                                                            : file_of(number) == shared_file_);
+  if (still_that && !context_->quirks.on(Quirk::kRuntimeClosesExportDescriptor)) ::close(number);
   shared_duplicate_.reset();
 }
 

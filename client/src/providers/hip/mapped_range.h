@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "error.h"
@@ -44,6 +45,8 @@ class OwnedHandle {
   // handle is gone, and a duplicate from which all others are made.
   int shared_number_ = -1;
   UniqueFd shared_duplicate_;
+  // Which file the number was, for when no duplicate could be had.
+  std::pair<dev_t, ino_t> shared_file_;
 };
 
 class MappedRange {

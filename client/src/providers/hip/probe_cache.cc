@@ -66,6 +66,12 @@ Result<ProbeCache> ProbeCache::open(std::string key) {
   return ProbeCache(std::move(directory), path, std::move(key));
 }
 
+ProbeCache::~ProbeCache() {
+  // Closing would not do: a child that another thread forked meanwhile has a copy, and keeps the lock with
+  // it.
+  if (lock_) ::flock(lock_.get(), LOCK_UN);
+}
+
 std::optional<Findings> ProbeCache::read() const {
   const std::string text = read_text(directory_, name_);
   const std::string head = std::string(kFirstLine) + key_ + std::string(kBetween);

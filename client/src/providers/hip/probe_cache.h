@@ -17,6 +17,9 @@ namespace hb::client::hip {
 
 class ProbeCache {
  public:
+  ProbeCache(ProbeCache&&) = default;
+  ProbeCache& operator=(ProbeCache&&) = delete;
+  ~ProbeCache();
   // An error says what is wrong with the directory.
   [[nodiscard]] static Result<ProbeCache> open(std::string key);
 

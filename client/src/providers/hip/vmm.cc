@@ -152,6 +152,11 @@ Result<Import> Import::begin(const ContextPtr& context, const ImportSpec& spec) 
                                 " bytes past a multiple of the granularity " + std::to_string(*unit) +
                                 ", the first byte asked for " + std::to_string(spec.offset % *unit) +
                                 " past the start of its chunk's: they must agree"));
+  // The whole chunk would begin at or below address 0, and a wish for 0 is none.
+  if (wished != 0 && wished <= spec.offset)
+    return fail(HB_ADDRESS, "the wished address " + std::to_string(wished) + " leaves no room for the " +
+                                std::to_string(spec.offset) +
+                                " bytes of the chunk before the first byte asked for");
   if (auto room = check_room(context->quirks.on(Quirk::kDescriptorPerImport), spec.chunks, doing); !room)
     return tl::unexpected(std::move(room.error()));
   char* const address = spec.address == nullptr ? nullptr : static_cast<char*>(spec.address) - spec.offset;
