@@ -31,7 +31,7 @@ TEST_P(GpuReports, B16_OtherMemoryAtTheSameAddressIsAnotherExport) {
 
   // The address that is free now, as soon as the runtime gives it again.
   const auto alloc_there = [&](const std::string& prefix) {
-    for (int i = 0; i < 32; ++i) {
+    for (int i = 0; i < 256; ++i) {
       const std::string name = prefix + std::to_string(i);
       if (producer.ok("alloc", {{"mem", name}, {"bytes", 2 * kGpuChunk}, {"chunk", kGpuChunk}})
               .number("ptr") == first.number("ptr"))

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <mutex>
 #include <thread>
 
@@ -54,8 +55,8 @@ TEST(PerProcess, AForkedChildHasOneOfItsOwnWhateverTheParentHeld) {
 }
 
 TEST(PerProcess, ThreadsThatComeAtOnceGetTheSame) {
-  for (int round = 0; round < 50; ++round) {
-    client::PerProcess<Thing> things;
+  static std::array<client::PerProcess<Thing>, 50> rounds;  // what they hold is never destroyed
+  for (client::PerProcess<Thing>& things : rounds) {
     Thing* first = nullptr;
     Thing* second = nullptr;
     std::thread other([&] { first = &things.get(); });

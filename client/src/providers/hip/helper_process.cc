@@ -46,6 +46,7 @@ struct Job {
   int status_end = -1;
   char* program_stack = nullptr;
   std::uint64_t deadline_ns = 0;
+  int host = 0;
   int exec_errno = 0;
 };
 
@@ -77,6 +78,9 @@ HB_BARE std::uint64_t bare_now_ns() {
 
 HB_BARE int stand_between(void* data) {
   auto& job = *static_cast<Job*>(data);
+  // With the host it goes, and the program with it: it would keep the host's memory.
+  ::syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  if (::syscall(SYS_getppid) != job.host) ::syscall(SYS_exit_group, 1);
   // Ours alone, the table of handlers is a copy: where the host ignores SIGCHLD its status would be lost.
   char default_action[64] = {};
   ::syscall(SYS_rt_sigaction, SIGCHLD, default_action, nullptr, 8);
@@ -98,7 +102,6 @@ HB_BARE int stand_between(void* data) {
       const std::uint64_t now = bare_now_ns();
       if (now >= job.deadline_ns) {
         end.timed_out = 1;
-        ::syscall(SYS_kill, program, SIGKILL);
         break;
       }
       const std::uint64_t left = job.deadline_ns - now;
@@ -106,6 +109,8 @@ HB_BARE int stand_between(void* data) {
       pollfd poll{0, POLLIN, 0};
       if (::syscall(SYS_ppoll, &poll, 1, &wait, nullptr, 0) > 0) break;
     }
+    // Its session, with whatever it has started. Not yet reaped, its number is nobody else's.
+    ::syscall(SYS_kill, -program, SIGKILL);
     while (::syscall(SYS_wait4, program, &end.status, 0, nullptr) < 0 && errno == EINTR) {
     }
   }
@@ -127,19 +132,36 @@ bool open_pipe(Pipe& pipe) {
   return true;
 }
 
-// Until the end of the stream; false at the deadline.
-bool read_all(const UniqueFd& from, std::uint64_t deadline_ns, std::string& out) {
+// What is there now. False at the end of the stream.
+bool read_some(const UniqueFd& from, std::string& out) {
   char buffer[4096];
+  const ssize_t n = ::read(from.get(), buffer, sizeof buffer);
+  if (n < 0) return errno == EINTR || errno == EAGAIN;
+  if (n > 0 && out.size() < kMostOutput) out.append(buffer, static_cast<std::size_t>(n));
+  return n > 0;
+}
+
+bool is_readable(const UniqueFd& from) {
+  pollfd poll{from.get(), POLLIN, 0};
+  return ::poll(&poll, 1, 0) > 0 && (poll.revents & POLLIN) != 0;
+}
+
+// Until the status has come; false at the deadline. The end of the output is not waited for: what the program
+// has started, or what another thread of the host forks meanwhile, may hold it open.
+bool read_until_end(const UniqueFd& output, const UniqueFd& status, std::uint64_t deadline_ns,
+                    std::string& out, std::string& end) {
+  bool more = true;
   for (;;) {
     const std::uint64_t now = now_ns();
     if (now >= deadline_ns) return false;
-    pollfd poll{from.get(), POLLIN, 0};
-    const std::uint64_t left = (deadline_ns - now) / 1'000'000u + 1;
-    if (::poll(&poll, 1, static_cast<int>(left)) <= 0) continue;
-    const ssize_t n = ::read(from.get(), buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return true;
-    if (out.size() < kMostOutput) out.append(buffer, static_cast<std::size_t>(n));
+    pollfd polls[2] = {{status.get(), POLLIN, 0}, {more ? output.get() : -1, POLLIN, 0}};
+    if (::poll(polls, 2, static_cast<int>((deadline_ns - now) / 1'000'000u + 1)) <= 0) continue;
+    if (polls[1].revents != 0) more = read_some(output, out);
+    if (polls[0].revents == 0) continue;
+    // Written before the status was: it is all here.
+    while (more && is_readable(output)) more = read_some(output, out);
+    read_some(status, end);
+    return true;
   }
 }
 
@@ -199,6 +221,7 @@ Result<HelperEnd> run_helper(const std::vector<std::string>& argv, std::uint64_t
   job.status_end = status.write.get();
   job.program_stack = stacks.top(1);
   job.deadline_ns = now_ns() + limit_ns;
+  job.host = ::getpid();
 
   // A handler of the host must not run in the middle process: it shares our memory.
   sigset_t all;
@@ -215,7 +238,7 @@ Result<HelperEnd> run_helper(const std::vector<std::string>& argv, std::uint64_t
   HelperEnd out;
   const std::uint64_t last = job.deadline_ns + kGraceNs;
   std::string end_bytes;
-  const bool ended = read_all(result.read, last, out.output) && read_all(status.read, last, end_bytes);
+  const bool ended = read_until_end(result.read, status.read, last, out.output, end_bytes);
   End end{-1, 1};
   if (!ended || end_bytes.size() != sizeof end) {
     // No signal ends it: a call into the driver hangs. What it stands on is left to it.
