@@ -8,20 +8,26 @@ namespace hb::probe {
 
 using namespace client::hip;  // NOLINT: this file is about nothing else
 
-std::string copy(const HipTable& hip, int device, void* to, const void* from, std::size_t bytes,
-                 CopyKind kind) {
+client::Result<void> copy(const HipTable& hip, int device, void* to, const void* from, std::size_t bytes,
+                          CopyKind kind) {
+  const std::string doing = "copying " + std::to_string(bytes) + " bytes";
   constexpr unsigned kNonBlocking = 1;
   if (hip.hipStreamCreateWithFlags == nullptr || hip.hipMemcpyAsync == nullptr ||
       hip.hipStreamSynchronize == nullptr || hip.hipStreamDestroy == nullptr)
-    return "the runtime has no hipMemcpyAsync";
+    return client::fail(HB_UNSUPPORTED, doing + ": the runtime has no hipMemcpyAsync");
   Stream stream = nullptr;
   const DriverScope scope(hip, device);
   if (const HipError code = hip.hipStreamCreateWithFlags(&stream, kNonBlocking); code != kSuccess)
-    return "hipStreamCreateWithFlags: " + error_text(hip, code);
+    return client::fail(driver_error(hip, "hipStreamCreateWithFlags", code, doing, HB_SYSTEM));
   HipError code = hip.hipMemcpyAsync(to, from, bytes, kind, stream);
-  if (code == kSuccess) code = hip.hipStreamSynchronize(stream);
+  const char* call = "hipMemcpyAsync";
+  if (code == kSuccess) {
+    call = "hipStreamSynchronize";
+    code = hip.hipStreamSynchronize(stream);
+  }
   static_cast<void>(hip.hipStreamDestroy(stream));
-  return code == kSuccess ? "" : "hipMemcpyAsync: " + error_text(hip, code);
+  if (code != kSuccess) return client::fail(driver_error(hip, call, code, doing, HB_SYSTEM));
+  return {};
 }
 
 }  // namespace hb::probe

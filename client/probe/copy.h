@@ -3,14 +3,14 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 
+#include "error.h"
 #include "providers/hip/abi.h"
 
 namespace hb::probe {
 
-// By `device`, on a stream of our own, waited for. An empty text is success.
-[[nodiscard]] std::string copy(const client::hip::HipTable& hip, int device, void* to, const void* from,
-                               std::size_t bytes, client::hip::CopyKind kind);
+// By `device`, on a stream of our own, waited for.
+[[nodiscard]] client::Result<void> copy(const client::hip::HipTable& hip, int device, void* to,
+                                        const void* from, std::size_t bytes, client::hip::CopyKind kind);
 
 }  // namespace hb::probe

@@ -108,9 +108,9 @@ class PeerTrial {
   }
 
   bool moved(int device, void* to, const void* from, CopyKind kind, const std::string& doing) {
-    const std::string error = copy(context_->hip(), device, to, from, kBytes, kind);
-    if (!error.empty()) end(PairEnd::kFailed, doing + ": " + error);
-    return error.empty();
+    const auto copied = copy(context_->hip(), device, to, from, kBytes, kind);
+    if (!copied) end(PairEnd::kFailed, doing + ": " + copied.error().message);
+    return copied.has_value();
   }
 
   bool same(const Bytes& wanted, const Bytes& got, const std::string& doing) {

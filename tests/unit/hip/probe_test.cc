@@ -4,6 +4,7 @@
 // The runtime tried out in a helper process, over every version of the fake; how the answer is kept.
 #include "providers/hip/probe.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -11,6 +12,8 @@
 
 #include <atomic>
 #include <cstdio>
+#include <ctime>
+#include <filesystem>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -169,6 +172,80 @@ TEST(HipProbe, IsRememberedAndAskedAnewWhenSomethingChanged) {
   EXPECT_EQ(st.st_mode & 07777, 0700u);
 }
 
+// A helper whose first run alone has a fault.
+std::string failing_once(const std::string& folder, const std::string& fault) {
+  std::string path = folder + "/probe-once";
+  write_file(path, "#!/bin/sh\nif mkdir " + folder + "/begun 2>/dev/null; then export FAKE_HIP_FAIL=" +
+                       fault + "; fi\nexec " HIP_PROBE_HELPER " \"$@\"\n");
+  ::chmod(path.c_str(), 0755);
+  return path;
+}
+
+TEST(HipProbe, ANoOfOneRunAloneIsNotBelieved) {
+  for (const char* fault :
+       {"hipMemSetAccess:1:801", "hipMemImportFromShareableHandle:1:801", "hipMemcpyAsync:2"}) {
+    const TempDir cache;
+    Env env = probing(cache.path());
+    env["HIPBROKER_PROBE_HELPER"] = failing_once(cache.path(), fault);
+    for (const char* round : {"twice", "run"})
+      expect_clean(env, [&](const Hip&) {
+        const hc::ProbeReport report = probe_here();
+        EXPECT_EQ(report.source, "run") << fault << round;
+        EXPECT_TRUE(report.findings.can(Ability::kExport)) << fault << report.findings.text();
+        EXPECT_TRUE(report.findings.can(Ability::kImport)) << fault << report.findings.text();
+        EXPECT_EQ(report.note.find("two outcomes") != std::string::npos, round[0] == 't') << report.note;
+      });
+    expect_clean(env, [&](const Hip&) { EXPECT_EQ(probe_here().source, "remembered"); });
+  }
+}
+
+TEST(HipProbe, WhatACallDoesNotNameOrThatIsAboutResourcesIsNotRemembered) {
+  for (const char* fault :
+       {"hipMemcpyAsync:2", "hipMemSetAccess:1:999", "hipMemImportFromShareableHandle:1:999",
+        "hipMemcpyAsync:1:2", "hipStreamSynchronize:1:719"}) {
+    const TempDir cache;
+    expect_clean(probing(cache.path(), {{"FAKE_HIP_FAIL", fault}}), [&](const Hip&) {
+      const hc::ProbeReport report = probe_here();
+      EXPECT_FALSE(report.findings.can(Ability::kImport)) << fault;
+      EXPECT_EQ(report.findings.of(Ability::kImport).reason.find("does not show"), std::string::npos)
+          << report.findings.text();
+    });
+    expect_clean(probing(cache.path()), [&](const Hip&) {
+      const hc::ProbeReport report = probe_here();
+      EXPECT_EQ(report.source, "run") << fault;
+      EXPECT_TRUE(report.findings.can(Ability::kImport)) << fault << report.findings.text();
+    });
+  }
+}
+
+TEST(HipProbe, ARememberedNoSaysSoAndIsAskedAnewAfterTenMinutes) {
+  const TempDir cache;
+  const auto look = [&](const std::string& source) {
+    expect_clean(probing(cache.path(), {{"FAKE_HIP_SWITCHES", "corrupt_imports=1"}}), [&](const Hip&) {
+      const hc::ProbeReport report = probe_here();
+      EXPECT_EQ(report.source, source);
+      const auto refused = hc::demand(**hc::Runtime::get(), report, Ability::kImport);
+      ASSERT_FALSE(refused);
+      EXPECT_EQ(refused.error().message.find("remembered answer; `hipbrokerctl doctor --again`") !=
+                    std::string::npos,
+                source == "remembered")
+          << refused.error().message;
+    });
+  };
+  const auto grow_old = [&](long seconds) {
+    for (const auto& entry : std::filesystem::directory_iterator(cache / "hipbroker")) {
+      const timespec then{::time(nullptr) - seconds, 0};
+      const timespec times[2] = {then, then};
+      ASSERT_EQ(::utimensat(AT_FDCWD, entry.path().c_str(), times, 0), 0);
+    }
+  };
+  look("run");
+  grow_old(500);
+  look("remembered");
+  grow_old(601);
+  look("run");
+}
+
 TEST(HipProbe, EightProcessesAtOnceRunOne) {
   const TempDir cache;
   const std::string trace = cache / "trace";
@@ -305,6 +382,16 @@ TEST(HipHelper, ItHasFourDescriptorsAndNoSignalBlocked) {
   EXPECT_EQ(end->output, "descriptors 4 blocked 0\n");
 }
 
+// As a runtime that starts a daemon does: the output stays open, and nobody may wait for its end.
+TEST(HipHelper, WhatItLeavesBehindHoldsNobodyUp) {
+  const auto end = hc::run_helper(self("leave_a_child"), kLong);
+  ASSERT_TRUE(end) << text_of(end);
+  EXPECT_FALSE(end->timed_out);
+  EXPECT_EQ(end->output, "hello\n");
+  EXPECT_EQ(end->exit_code, 7);
+  EXPECT_EQ(::waitpid(-1, nullptr, __WALL | WNOHANG), -1);
+}
+
 TEST(HipHelper, ACrashAndAHangAreAnswers) {
   const auto crashed = hc::run_helper(self("crash"), kLong);
   ASSERT_TRUE(crashed) << text_of(crashed);
@@ -331,6 +418,11 @@ HB_ROLE(probe_once) {
   return hc::probe(**runtime, devices->devices()[0], "/nonexistent").findings.can(Ability::kImport) ? 0 : 3;
 }
 
+HB_ROLE(leave_a_child) {
+  if (::fork() == 0)
+    for (;;) ::pause();
+  return ::write(3, "hello\n", 6) == 6 ? 7 : 1;
+}
 HB_ROLE(say_hello) { return ::write(3, "hello\n", 6) == 6 ? 7 : 1; }
 
 HB_ROLE(tell_state) {

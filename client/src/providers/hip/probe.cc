@@ -24,6 +24,7 @@ namespace hb::client::hip {
 namespace {
 
 constexpr std::uint64_t kLimitNs = 20'000'000'000;
+constexpr std::int64_t kKeepNoSeconds = 600;
 constexpr std::uint64_t kLockWaitNs = 25'000'000'000;
 
 // A file without a build id is known by what changes when it does.
@@ -62,6 +63,43 @@ Result<Findings> run(const Runtime& runtime, const Device& device) {
   return findings_of(*end);
 }
 
+// A no stops every program of this user: it is believed only when a second process, with a runtime started
+// afresh, says it of the same ability. `note` says why it was not.
+Result<Findings> run_until_sure(const Runtime& runtime, const Device& device, std::string& note) {
+  auto first = run(runtime, device);
+  if (!first || !first->refuses() || first->hung) return first;
+  auto second = run(runtime, device);
+  if (!second) {
+    first->transient = true;
+    return first;
+  }
+  const auto same = [&](Ability ability) { return first->of(ability).answer == second->of(ability).answer; };
+  if (second->refuses() && same(Ability::kExport) && same(Ability::kImport)) {
+    second->transient = second->transient || first->transient;
+    return second;
+  }
+  const bool export_no = first->of(Ability::kExport).answer == Answer::kNo;
+  note = "tried twice with two outcomes, not remembered; one was: " +
+         first->of(export_no ? Ability::kExport : Ability::kImport).reason;
+  const auto yes_count = [](const Findings& findings) {
+    return (findings.can(Ability::kExport) ? 1 : 0) + (findings.can(Ability::kImport) ? 1 : 0);
+  };
+  Findings better = yes_count(*second) >= yes_count(*first) ? std::move(*second) : std::move(*first);
+  // This process may keep a yes.
+  if (better.refuses()) better.transient = true;
+  return better;
+}
+
+bool expired(const Findings& findings, std::int64_t age_s) {
+  return findings.refuses() && (age_s < 0 || age_s >= kKeepNoSeconds);
+}
+
+std::optional<Findings> remembered(const ProbeCache& cache) {
+  auto known = cache.read();
+  if (!known || expired(known->findings, known->age_s)) return std::nullopt;
+  return std::move(known->findings);
+}
+
 enum class Trial { kAnew, kUnlessKnown, kNever };
 
 ProbeReport report_of(const Runtime& runtime, const Device& device, const std::string& sysfs_root,
@@ -78,7 +116,7 @@ ProbeReport report_of(const Runtime& runtime, const Device& device, const std::s
   auto cache = ProbeCache::open(probe_key(runtime, device, sysfs_root));
   std::string note = cache ? "" : cache.error().message;
   if (cache && look_up)
-    if (auto known = cache->read()) return {std::move(*known), "remembered", ""};
+    if (auto known = remembered(*cache)) return {std::move(*known), "remembered", ""};
   if (trial == Trial::kNever) return {Findings(), "", note};
   if (mode == "off")
     return {
@@ -88,15 +126,18 @@ ProbeReport report_of(const Runtime& runtime, const Device& device, const std::s
     note = "another process holds the lock of the remembered answers";
   } else if (cache && look_up) {
     // Whoever had the lock has answered by now.
-    if (auto known = cache->read()) return {std::move(*known), "remembered", ""};
+    if (auto known = remembered(*cache)) return {std::move(*known), "remembered", ""};
   }
-  auto findings = run(runtime, device);
+  std::string outcomes;
+  auto findings = run_until_sure(runtime, device, outcomes);
   if (!findings)
     return {
         all_no("the runtime could not be tried out: " + findings.error().message +
                ". Install hipbroker-probe, name it in HIPBROKER_PROBE_HELPER, or set HIPBROKER_PROBE=assume"),
         "off", findings.error().message};
-  if (cache && !findings->transient)
+  if (!outcomes.empty())
+    note = outcomes;
+  else if (cache && !findings->transient)
     if (auto written = cache->write(*findings); !written) note = written.error().message;
   return {std::move(*findings), "run", note};
 }
@@ -109,11 +150,13 @@ struct Known {
     const std::lock_guard guard(lock);
     const auto found = reports.find(gfx);
     if (found == reports.end()) return std::nullopt;
-    return found->second;
+    const auto age = static_cast<std::int64_t>((now_ns() - found->second.since_ns) / 1'000'000'000u);
+    if (expired(found->second.report.findings, age)) return std::nullopt;
+    return found->second.report;
   }
   void keep(const std::string& gfx, const ProbeReport& report) {
     const std::lock_guard guard(lock);
-    reports.emplace(gfx, report);
+    reports[gfx] = {report, now_ns()};
   }
   bool first_look(const std::string& gfx) {
     const std::lock_guard guard(lock);
@@ -122,7 +165,11 @@ struct Known {
 
  private:
   std::mutex lock;
-  std::map<std::string, ProbeReport> reports;
+  struct Entry {
+    ProbeReport report;
+    std::uint64_t since_ns = 0;
+  };
+  std::map<std::string, Entry> reports;
   std::set<std::string> looked;
 };
 
@@ -179,6 +226,7 @@ Findings findings_of(const HelperEnd& end) {
   const bool crashed = end.signal == SIGSEGV || end.signal == SIGABRT || end.signal == SIGBUS ||
                        end.signal == SIGFPE || end.signal == SIGILL;
   out.transient = out.transient || !crashed;
+  out.hung = end.timed_out;
   for (std::size_t i = 0; i < kAbilities; ++i) {
     const auto ability = static_cast<Ability>(i);
     Verdict& verdict = out.of(ability);
@@ -219,8 +267,11 @@ ProbeReport probe_known(const Runtime& runtime, const Device& device, const std:
 Result<void> demand(const Runtime& runtime, const ProbeReport& report, Ability ability) {
   const Verdict& verdict = report.findings.of(ability);
   if (verdict.answer == Answer::kYes) return {};
-  return fail(HB_UNSUPPORTED, runtime.name() + " cannot do this here (" + ability_name(ability) +
-                                  "): " + (verdict.reason.empty() ? "it was not tried" : verdict.reason));
+  std::string message = runtime.name() + " cannot do this here (" + ability_name(ability) +
+                        "): " + (verdict.reason.empty() ? "it was not tried" : verdict.reason);
+  if (report.source == "remembered" && verdict.answer == Answer::kNo)
+    message += ". This is a remembered answer; `hipbrokerctl doctor --again` tries anew";
+  return fail(HB_UNSUPPORTED, std::move(message));
 }
 
 }  // namespace hb::client::hip

@@ -4,6 +4,9 @@
 // Does sharing work here? Found out once, by doing it, in a helper process: symbols that exist lie, and the
 // wrong call crashes. A crash there is an answer here.
 //
+// A no to export or import is found by two helpers, one after the other, and remembered for ten minutes; what
+// is about memory, descriptors, a busy or a lost GPU, and what a runtime does not name, never.
+//
 // $HIPBROKER_PROBE: auto (or unset): a remembered answer, else the helper is run. off: a remembered answer,
 // else nothing works. assume: nothing is run, the table of versions is believed.
 #pragma once

@@ -28,12 +28,15 @@ std::string file_name(const std::string& key) {
   return text;
 }
 
-std::string read_text(const UniqueFd& directory, const std::string& name) {
+std::string read_text(const UniqueFd& directory, const std::string& name, std::int64_t& age_s) {
   const UniqueFd file(
       ::openat(directory.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   std::string out;
+  struct stat st {};
+  if (!file || ::fstat(file.get(), &st) != 0) return out;
+  age_s = static_cast<std::int64_t>(::time(nullptr)) - st.st_mtim.tv_sec;
   char buffer[4096];
-  for (ssize_t n = 0; file && out.size() < 65'536 && (n = ::read(file.get(), buffer, sizeof buffer)) > 0;)
+  for (ssize_t n = 0; out.size() < 65'536 && (n = ::read(file.get(), buffer, sizeof buffer)) > 0;)
     out.append(buffer, static_cast<std::size_t>(n));
   return out;
 }
@@ -72,18 +75,18 @@ ProbeCache::~ProbeCache() {
   if (lock_) ::flock(lock_.get(), LOCK_UN);
 }
 
-std::optional<Findings> ProbeCache::read() const {
-  const std::string text = read_text(directory_, name_);
+std::optional<ProbeCache::Remembered> ProbeCache::read() const {
+  Remembered out;
+  const std::string text = read_text(directory_, name_, out.age_s);
   const std::string head = std::string(kFirstLine) + key_ + std::string(kBetween);
   if (!text.starts_with(head) || !text.ends_with("end\n")) return std::nullopt;
-  Findings findings;
   std::string_view rest(text);
   for (rest.remove_prefix(head.size()); !rest.empty();) {
     const std::size_t end = std::min(rest.find('\n'), rest.size() - 1);
-    static_cast<void>(findings.take_line(rest.substr(0, end)));
+    static_cast<void>(out.findings.take_line(rest.substr(0, end)));
     rest.remove_prefix(end + 1);
   }
-  return findings;
+  return out;
 }
 
 bool ProbeCache::lock(std::uint64_t deadline_ns) {

@@ -23,7 +23,11 @@ class ProbeCache {
   // An error says what is wrong with the directory.
   [[nodiscard]] static Result<ProbeCache> open(std::string key);
 
-  [[nodiscard]] std::optional<Findings> read() const;
+  struct Remembered {
+    Findings findings;
+    std::int64_t age_s = 0;  // below 0: the clock was set back
+  };
+  [[nodiscard]] std::optional<Remembered> read() const;
   // One process at a time asks the hardware; ranks that start together wait here for the first. False at the
   // deadline, or where the file system has no locks. Held until this object goes.
   [[nodiscard]] bool lock(std::uint64_t deadline_ns);

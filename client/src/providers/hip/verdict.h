@@ -38,6 +38,7 @@ struct Verdict {
 struct Findings {
   std::array<Verdict, kAbilities> abilities;
   std::map<Quirk, bool> facts;  // what was seen of the runtime's ways
+  bool hung = false;            // the helper did not end
   bool transient = false;       // may be otherwise the next time: not to be remembered
 
   [[nodiscard]] Verdict& of(Ability ability) { return abilities[static_cast<std::size_t>(ability)]; }
@@ -46,6 +47,10 @@ struct Findings {
   }
   [[nodiscard]] bool can(Ability ability) const { return of(ability).answer == Answer::kYes; }
 
+  // Without these two nothing can be shared.
+  [[nodiscard]] bool refuses() const {
+    return of(Ability::kExport).answer == Answer::kNo || of(Ability::kImport).answer == Answer::kNo;
+  }
   // Seen on this machine: overrules the table.
   void apply(Quirks& quirks) const;
   // Lines "yes NAME", "no NAME reason", "fact NAME 0|1".
