@@ -382,6 +382,16 @@ TEST(HipHelper, ItHasFourDescriptorsAndNoSignalBlocked) {
   EXPECT_EQ(end->output, "descriptors 4 blocked 0\n");
 }
 
+TEST(HipHelper, AnEndWithoutAnswersIsNone) {
+  hc::HelperEnd end;
+  end.output = "\x01\xff junk\nend\n";
+  end.exit_code = 0;
+  const hc::Findings findings = hc::findings_of(end);
+  EXPECT_TRUE(findings.transient);
+  EXPECT_EQ(findings.of(Ability::kExport).answer, Answer::kNo);
+  EXPECT_NE(findings.of(Ability::kImport).reason, "");
+}
+
 // As a runtime that starts a daemon does: the output stays open, and nobody may wait for its end.
 TEST(HipHelper, WhatItLeavesBehindHoldsNobodyUp) {
   const auto end = hc::run_helper(self("leave_a_child"), kLong);

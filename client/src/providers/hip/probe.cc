@@ -210,7 +210,8 @@ Findings findings_of(const HelperEnd& end) {
     if (line.starts_with("begin ")) step = line.substr(6);
     static_cast<void>(out.take_line(line));
   }
-  if (complete) return out;
+  // What ends well and answers nothing was not the helper.
+  if (complete && out.of(Ability::kExport).answer != Answer::kUnknown) return out;
 
   // "ABILITY what was done"
   const std::string doing =
