@@ -90,7 +90,7 @@ std::atomic<std::uint64_t>* armed_page() {
   return page;
 }
 
-std::atomic<std::uint64_t>* g_word = nullptr;
+std::atomic<std::atomic<std::uint64_t>*> g_word{nullptr};
 
 }  // namespace
 
@@ -99,7 +99,7 @@ Result<ProcessMark> ProcessMark::take() {
   if (page == nullptr) return fail(system_error(SysError::last("mmap"), "fork guard", HB_NO_MEMORY));
   SocketRegistry& registry = SocketRegistry::get();
   const std::lock_guard guard(process_lock());
-  g_word = page;
+  g_word.store(page, std::memory_order_release);
   std::uint64_t value = page->load(std::memory_order_relaxed);
   if (value == 0) {
     value = ++registry.marks;
@@ -109,7 +109,8 @@ Result<ProcessMark> ProcessMark::take() {
 }
 
 bool ProcessMark::is_here() const noexcept {
-  return g_word != nullptr && g_word->load(std::memory_order_relaxed) == value_;
+  const auto* word = g_word.load(std::memory_order_acquire);
+  return word != nullptr && word->load(std::memory_order_relaxed) == value_;
 }
 
 GuardedSocket::GuardedSocket(UniqueFd socket, ProcessMark mark) : fd_(socket.release()), mark_(mark) {

@@ -133,7 +133,8 @@ TEST_P(ForeignPointer, WithoutAWordFromTheCallerOnlyWhereAskingIsSafe) {
   const Answer lie = producer.call("share", {{"raw", "m"}, {"claim", HB_MEMORY_VMM}});
   EXPECT_EQ(lie.status, HB_NOT_SHAREABLE) << lie;
   EXPECT_NE(lie.message().find("it is hipMalloc memory"), std::string::npos) << lie;
-  EXPECT_EQ(producer.call("share", {{"raw", "m"}, {"claim", HB_MEMORY_POOL}}).status, HB_INVALID);
+  EXPECT_EQ(producer.call("share", {{"raw", "m"}, {"claim", HB_MEMORY_POOL}}).status, HB_NOT_SHAREABLE);
+  EXPECT_EQ(producer.call("share", {{"raw", "m"}, {"claim", HB_MEMORY_OWN}}).status, HB_INVALID);
   producer.ok("hip_free");
   producer.ok("hip_free", {{"raw", "m"}});
   producer.leave();
