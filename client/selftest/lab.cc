@@ -93,6 +93,16 @@ bool Child::ended() const {
                       info.si_pid != 0);
 }
 
+std::string Child::how_it_ended() const {
+  siginfo_t info{};
+  if (pid_ < 0 || ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+      info.si_pid == 0)
+    return "";
+  if (info.si_code == CLD_EXITED) return "exited with " + std::to_string(info.si_status);
+  const char* name = ::sigabbrev_np(info.si_status);
+  return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(info.si_status);
+}
+
 void Child::terminate() const {
   if (pid_ > 0) ::kill(pid_, SIGTERM);
 }
@@ -204,6 +214,13 @@ void Lab::start_daemon() {
   const std::string config = folder_ + "/hipbrokerd.toml";
   const UniqueFd file(::open(config.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   daemon_ = Child({program, "--config", config, "--socket", socket_}, UniqueFd(), folder_ + "/log");
+}
+
+std::string Lab::daemon_end() const {
+  const std::string how = folder_.empty() ? "" : daemon_.how_it_ended();
+  if (how.empty()) return "";
+  const std::string said = tail_of(folder_ + "/log");
+  return "(" + how + ")" + (said.empty() ? "" : "; it said: " + said);
 }
 
 std::uint64_t Lab::left_ns() const {

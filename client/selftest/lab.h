@@ -45,6 +45,8 @@ class Child {
   std::optional<int> wait();
   void terminate() const;  // SIGTERM
   [[nodiscard]] bool ended() const;
+  // "SIGKILL", "exited with 3"; "" while it runs. It can still be waited for.
+  [[nodiscard]] std::string how_it_ended() const;
 
  private:
   pid_t pid_ = -1;
@@ -86,6 +88,8 @@ class Lab {
 
   [[nodiscard]] Peer start() const;
   [[nodiscard]] const std::string& daemon() const { return daemon_version_; }
+  // How the daemon that was started for this test ended; "" while it runs, and of a daemon of others.
+  [[nodiscard]] std::string daemon_end() const;
   [[nodiscard]] std::uint64_t left_ns() const;
   [[nodiscard]] int device() const { return device_; }
   [[nodiscard]] hb_hip_look* look() const { return look_.get(); }

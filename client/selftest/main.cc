@@ -26,6 +26,7 @@ struct Count {
   int pass = 0;
   int fail = 0;
   int not_here = 0;
+  bool daemon_gone = false;
 };
 
 void print(const std::string& text) {
@@ -41,6 +42,10 @@ void line(const char* verdict, const std::string& name, const std::string& reaso
   print(public_line(text));
 }
 
+bool needs_daemon(const Step& step) {
+  return step.name.starts_with("host/") || step.name.starts_with("gpu/");
+}
+
 void run(const Step& step, Lab& lab, Count& count) {
   try {
     if (lab.left_ns() == 0) throw Failed("not begun: the minute is over");
@@ -52,7 +57,15 @@ void run(const Step& step, Lab& lab, Count& count) {
     line("NOT HERE", step.name, reason.what());
   } catch (const std::exception& reason) {
     ++count.fail;
-    line("FAIL", step.name, reason.what());
+    // Whatever such a step says follows from that.
+    const std::string end = needs_daemon(step) ? lab.daemon_end() : "";
+    if (end.empty())
+      line("FAIL", step.name, reason.what());
+    else if (count.daemon_gone)
+      line("FAIL", step.name, "not run: that daemon is gone");
+    else
+      line("FAIL", step.name, "the daemon that this test started ended " + end);
+    count.daemon_gone = count.daemon_gone || !end.empty();
   }
 }
 

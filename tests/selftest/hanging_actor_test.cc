@@ -19,15 +19,17 @@ namespace {
 using testing::ContainsRegex;
 using testing::HasSubstr;
 
-// Processes that `parent` started as its actors and that are still there.
-std::vector<pid_t> actors_of(pid_t parent) {
+// Processes that `parent` started with `words` in their command line and that are still there.
+std::vector<pid_t> children_of(pid_t parent, const std::string& words) {
   std::vector<pid_t> out;
   std::ifstream in("/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) + "/children");
   for (pid_t child = 0; in >> child;)
-    if (read_file("/proc/" + std::to_string(child) + "/cmdline").find("--actor") != std::string::npos)
+    if (read_file("/proc/" + std::to_string(child) + "/cmdline").find(words) != std::string::npos)
       out.push_back(child);
   return out;
 }
+
+std::vector<pid_t> actors_of(pid_t parent) { return children_of(parent, "--actor"); }
 
 class HangingActor : public testing::Test {
  protected:
@@ -70,6 +72,23 @@ TEST_F(HangingActor, KilledItFailsItsStep) {
   ASSERT_TRUE(poll_until([&] { return has_come_to_it() && actors_of(process.pid()).size() == 2; }));
   ::kill(actors_of(process.pid())[1], SIGKILL);
   expect_failed(process, "the process died of signal 9");
+}
+
+TEST_F(HangingActor, ADaemonThatIsKilledIsNamedOnce) {
+  Process process({HB_TEST_SELFTEST}, options_, {{out_.get(), STDOUT_FILENO}, {out_.get(), STDERR_FILENO}});
+  ASSERT_TRUE(poll_until([&] { return page().find("PASS      host/one-chunk") != std::string::npos; }));
+  ::kill(children_of(process.pid(), "hipbrokerd").at(0), SIGKILL);
+  const std::optional<int> status = process.wait(3 * kWatchdogNs);
+  ASSERT_TRUE(status.has_value());
+  EXPECT_EQ(describe_exit(*status), "exited with 1") << page();
+  const std::string said = page();
+  const std::string words = "the daemon that this test started ended (SIGKILL)";
+  ASSERT_NE(said.find(words), std::string::npos) << said;
+  EXPECT_EQ(said.find(words), said.rfind(words)) << said;
+  EXPECT_EQ(said.find("Start hipbrokerd"), std::string::npos) << said;
+  EXPECT_THAT(said, ContainsRegex("FAIL +gpu/unmap-when +not run: that daemon is gone"));
+  EXPECT_THAT(said, HasSubstr("PASS      probe/import"));  // what needs none goes on
+  EXPECT_EQ(left_in(folder_), 0u);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -400,6 +401,34 @@ TEST(HipHelper, WhatItLeavesBehindHoldsNobodyUp) {
   EXPECT_EQ(end->output, "hello\n");
   EXPECT_EQ(end->exit_code, 7);
   EXPECT_EQ(::waitpid(-1, nullptr, __WALL | WNOHANG), -1);
+}
+
+TEST(HipHelper, WithoutFreeDescriptorsItNamesTheLimit) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const std::size_t open = count_fds();
+  std::size_t refused = 0;
+  bool started = false;
+  for (std::size_t free = 0; free < 12 && !started; ++free) {
+    // Numbers are counted, not descriptors: the lowest free ones are taken.
+    const rlimit few{open + free, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+    const auto end = hc::run_helper(self("say_hello"), kLong);
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    if (end) {
+      EXPECT_FALSE(end->timed_out) << free;
+      started = end->output == "hello\n";
+      continue;
+    }
+    ++refused;
+    EXPECT_EQ(end.error().status, HB_NO_FDS) << end.error().message;
+    EXPECT_EQ(end.error().limit, open + free);
+    for (const char* words : {"EMFILE", "RLIMIT_NOFILE is", "are open"})
+      EXPECT_NE(end.error().message.find(words), std::string::npos) << end.error().message;
+  }
+  EXPECT_TRUE(started);
+  EXPECT_GE(refused, 3u);
+  EXPECT_EQ(count_fds(), open);
 }
 
 TEST(HipHelper, ACrashAndAHangAreAnswers) {

@@ -18,6 +18,7 @@
 #include <memory>
 
 #include "clock.h"
+#include "fd_room.h"
 #include "wire/unique_fd.h"
 
 // clone() by the C library's own name for it. The thread sanitizer stands before the other one, takes every
@@ -30,6 +31,7 @@ namespace {
 constexpr std::size_t kStackBytes = 128 * 1024;
 constexpr std::uint64_t kGraceNs = 2'000'000'000;  // for a killed process to be gone
 constexpr std::size_t kMostOutput = 64 * 1024;
+constexpr std::uint64_t kDescriptors = 6;  // /dev/null, two pipes, the program
 
 struct End {
   int status;
@@ -47,25 +49,43 @@ struct Job {
   char* program_stack = nullptr;
   std::uint64_t deadline_ns = 0;
   int host = 0;
-  int exec_errno = 0;
+  const char* failed_call = "";
+  int failed_errno = 0;
 };
 
 #define HB_BARE __attribute__((no_sanitize("address", "thread", "undefined")))
+
+// Frees the numbers that are needed where few may be open.
+HB_BARE void close_all_but(int one, int other) {
+  const auto low = static_cast<unsigned>(one < other ? one : other);
+  const auto high = static_cast<unsigned>(one < other ? other : one);
+  if (low > 0) ::syscall(SYS_close_range, 0u, low - 1, 0u);
+  if (high - low > 1) ::syscall(SYS_close_range, low + 1, high - 1, 0u);
+  ::syscall(SYS_close_range, high + 1, ~0u, 0u);
+}
 
 HB_BARE int become_program(void* data) {
   auto& job = *static_cast<Job*>(data);
   ::syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   ::syscall(SYS_setsid);  // the terminal's signals are for the host
+  close_all_but(job.null_end, job.result_end);
   // Above what the standard descriptors and 3 will overwrite.
-  const long null_end = ::syscall(SYS_fcntl, job.null_end, F_DUPFD, 10);
-  const long result_end = ::syscall(SYS_fcntl, job.result_end, F_DUPFD, 10);
+  const long null_end = ::syscall(SYS_fcntl, job.null_end, F_DUPFD, 4);
+  const long result_end = null_end < 0 ? -1 : ::syscall(SYS_fcntl, job.result_end, F_DUPFD, 4);
+  if (result_end < 0) {
+    // EINVAL: the number asked for is not below RLIMIT_NOFILE.
+    job.failed_errno = errno == EINVAL ? EMFILE : errno;
+    job.failed_call = "fcntl(F_DUPFD)";
+    ::syscall(SYS_exit_group, 127);
+  }
   for (int number = 0; number < 3; ++number) ::syscall(SYS_dup3, null_end, number, 0);
   ::syscall(SYS_dup3, result_end, 3, 0);
   ::syscall(SYS_close_range, 4u, ~0u, 0u);
   std::uint64_t none = 0;
   ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, sizeof none);
   ::syscall(SYS_execve, job.argv[0], job.argv, job.envp);
-  job.exec_errno = errno;
+  job.failed_errno = errno;
+  job.failed_call = "execve";
   ::syscall(SYS_exit_group, 127);
   return 127;
 }
@@ -89,15 +109,11 @@ HB_BARE int stand_between(void* data) {
                                 CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &job, &pidfd);
   End end{-1, 0};
   if (program < 0) {
-    job.exec_errno = errno;
+    job.failed_errno = errno;
+    job.failed_call = "clone";
   } else {
     // The host's descriptors are copies here: kept, they would hold its sockets and memory open.
-    const long pidfd_high = ::syscall(SYS_fcntl, pidfd, F_DUPFD, 10);
-    const long status_high = ::syscall(SYS_fcntl, job.status_end, F_DUPFD, 10);
-    ::syscall(SYS_dup3, pidfd_high, 0, 0);
-    ::syscall(SYS_dup3, status_high, 1, 0);
-    ::syscall(SYS_close_range, 2u, ~0u, 0u);
-    job.status_end = 1;
+    close_all_but(pidfd, job.status_end);
     for (;;) {
       const std::uint64_t now = bare_now_ns();
       if (now >= job.deadline_ns) {
@@ -106,11 +122,12 @@ HB_BARE int stand_between(void* data) {
       }
       const std::uint64_t left = job.deadline_ns - now;
       timespec wait{static_cast<time_t>(left / 1'000'000'000u), static_cast<long>(left % 1'000'000'000u)};
-      pollfd poll{0, POLLIN, 0};
+      pollfd poll{pidfd, POLLIN, 0};
       if (::syscall(SYS_ppoll, &poll, 1, &wait, nullptr, 0) > 0) break;
     }
     // Its session, with whatever it has started. Not yet reaped, its number is nobody else's.
     ::syscall(SYS_kill, -program, SIGKILL);
+    ::syscall(SYS_kill, program, SIGKILL);
     while (::syscall(SYS_wait4, program, &end.status, 0, nullptr) < 0 && errno == EINTR) {
     }
   }
@@ -130,6 +147,17 @@ bool open_pipe(Pipe& pipe) {
   pipe.read.reset(ends[0]);
   pipe.write.reset(ends[1]);
   return true;
+}
+
+// Where no number is free the error names the limit.
+Error failed(const SysError& cause, const FdRoom& before, const std::string& doing) {
+  if (cause.code == EMFILE) {
+    Error error = no_fds(before, before.open + kDescriptors, doing + ": " + cause.text());
+    error.sys_errno = cause.code;
+    error.operation = cause.operation;
+    return error;
+  }
+  return system_error(cause, doing);
 }
 
 // What is there now. False at the end of the stream.
@@ -196,11 +224,12 @@ std::string signal_text(int signal) {
 
 Result<HelperEnd> run_helper(const std::vector<std::string>& argv, std::uint64_t limit_ns) {
   const std::string doing = "starting " + argv[0];
+  const FdRoom room = fd_room();
   Pipe result;
   Pipe status;
   const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!null || !open_pipe(result) || !open_pipe(status))
-    return fail(system_error(SysError::last("pipe2"), doing));
+  if (!null) return fail(failed(SysError::last("open(/dev/null)"), room, doing));
+  if (!open_pipe(result) || !open_pipe(status)) return fail(failed(SysError::last("pipe2"), room, doing));
   Stacks stacks;
   if (!stacks.ok()) return fail(system_error(SysError::last("mmap"), doing, HB_NO_MEMORY));
   // Everything the other processes read lives on the heap: if one of them hangs for ever, it stays.
@@ -231,7 +260,7 @@ Result<HelperEnd> run_helper(const std::vector<std::string>& argv, std::uint64_t
   const int middle = ::__clone(stand_between, stacks.top(0), CLONE_VM, &job);
   const SysError cause = SysError::last("clone");
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (middle < 0) return fail(system_error(cause, doing));
+  if (middle < 0) return fail(failed(cause, room, doing));
 
   result.write.reset();
   status.write.reset();
@@ -240,17 +269,19 @@ Result<HelperEnd> run_helper(const std::vector<std::string>& argv, std::uint64_t
   std::string end_bytes;
   const bool ended = read_until_end(result.read, status.read, last, out.output, end_bytes);
   End end{-1, 1};
-  if (!ended || end_bytes.size() != sizeof end) {
+  if (!ended) {
     // No signal ends it: a call into the driver hangs. What it stands on is left to it.
     stacks.keep();
     static_cast<void>(shared.release());
     out.timed_out = true;
     return out;
   }
-  std::memcpy(&end, end_bytes.data(), sizeof end);
   while (::waitpid(middle, nullptr, __WCLONE) < 0 && errno == EINTR) {
   }
-  if (job.exec_errno != 0) return fail(system_error({"execve", job.exec_errno}, doing));
+  if (job.failed_errno != 0) return fail(failed({job.failed_call, job.failed_errno}, room, doing));
+  if (end_bytes.size() != sizeof end)
+    return fail(HB_SYSTEM, doing + ": the process that watches it was killed");
+  std::memcpy(&end, end_bytes.data(), sizeof end);
   out.timed_out = end.timed_out != 0;
   if (WIFEXITED(end.status)) out.exit_code = WEXITSTATUS(end.status);
   if (WIFSIGNALED(end.status)) out.signal = WTERMSIG(end.status);

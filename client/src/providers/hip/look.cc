@@ -24,6 +24,8 @@ std::optional<Error> start_elsewhere() {
   const auto program = find_helper();
   if (!program) return std::nullopt;  // what needs it will say so
   const auto end = run_helper({*program, "--start"}, kStartNs);
+  // Here it would fail for the same reason, and not say so.
+  if (!end && end.error().status == HB_NO_FDS) return end.error();
   if (!end || (end->signal == 0 && !end->timed_out)) return std::nullopt;
   Error error;
   error.status = HB_SYSTEM;
