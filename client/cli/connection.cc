@@ -36,8 +36,7 @@ std::string admin_socket_beside(const std::string& socket) {
 const char* way_out(hb_status status) {
   switch (status) {
     case HB_NO_DAEMON:
-      return "`systemctl start hipbrokerd` serves the node, `hipbrokerd --user` yourself; --socket PATH is "
-             "another";
+      return kStartADaemon;
     case HB_TIMEOUT:
       return "--timeout SECONDS waits longer";
     case HB_NOT_FOUND:
@@ -60,8 +59,9 @@ std::uint64_t deadline_of(double seconds) {
 Failure failure_of(hb_status status, const hb_error& error) {
   std::string text = one_line(error.message);
   if (text.empty()) text = one_line(hb_status_text(status));
+  const std::string cause = text;
   if (const char* hint = way_out(status); hint != nullptr) text += fmt::format("; {}", hint);
-  return {exit_code_of(status), fmt::format("{} ({})", text, hb_status_name(status))};
+  return {exit_code_of(status), fmt::format("{} ({})", text, hb_status_name(status)), cause};
 }
 
 Connection Connection::open(const Options& options) {

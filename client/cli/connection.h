@@ -15,11 +15,17 @@ namespace hb::cli {
 // What ends a verb early: one line for stderr and an exit code. Thrown by verbs, caught in main().
 class Failure : public std::runtime_error {
  public:
-  Failure(int exit_code, const std::string& message) : std::runtime_error(message), exit_code_(exit_code) {}
+  Failure(int exit_code, const std::string& message, std::string cause = "")
+      : std::runtime_error(message),
+        exit_code_(exit_code),
+        cause_(cause.empty() ? message : std::move(cause)) {}
   [[nodiscard]] int exit_code() const { return exit_code_; }
+  // Without the way out.
+  [[nodiscard]] const std::string& cause() const { return cause_; }
 
  private:
   int exit_code_;
+  std::string cause_;
 };
 
 enum class View { kWidest, kAdmin, kOwn };  // kWidest: the admin's if its socket can be opened
@@ -55,6 +61,12 @@ class Connection {
 [[nodiscard]] std::uint64_t deadline_of(double seconds);
 
 // The sentence of the error and what to do about it.
+// Where no daemon answers.
+inline constexpr const char* kStartADaemon =
+    "start `hipbrokerd` (as root, for the node) or `hipbrokerd --user` (yourself; needs XDG_RUNTIME_DIR, "
+    "else "
+    "`--socket PATH`)";
+
 [[nodiscard]] Failure failure_of(hb_status status, const hb_error& error);
 inline void check(hb_status status, const hb_error& error) {
   if (status != HB_OK) throw failure_of(status, error);

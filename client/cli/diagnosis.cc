@@ -39,7 +39,7 @@ void ask_daemon(const Options& options, Diagnosis& out) {
     out.daemon = connection.info();
     out.daemon_answers = true;
   } catch (const Failure& failure) {
-    out.daemon_error = failure.what();
+    out.daemon_error = failure.cause();
     out.daemon_exit = failure.exit_code();
   }
 }

@@ -22,6 +22,7 @@ struct Problem {
   std::string name;  // stable, for scripts: "no_daemon", "gpu_export"
   std::string text;
   std::string advice;
+  std::vector<std::int32_t> gpus = {};  // ordinals that it is about; `text` names them, too
 };
 
 struct Limits {

@@ -22,6 +22,66 @@ constexpr const char* kInstall =
     "install ROCm 6.2 or newer (rocm.docs.amd.com), or name the runtime that your framework brings in "
     "HIPBROKER_HIP_RUNTIME. Host memory works without it";
 
+// The variable's value is what is to be mended, where it names a runtime.
+std::string runtime_advice() {
+  const char* named = std::getenv("HIPBROKER_HIP_RUNTIME");
+  if (named == nullptr || *named == '\0') return kInstall;
+  return fmt::format(
+      "HIPBROKER_HIP_RUNTIME names {}: let it name a libamdhip64.so of ROCm 6.2 or newer, or unset it",
+      named);
+}
+
+const char* mode() {
+  const char* text = std::getenv("HIPBROKER_PROBE");
+  return text == nullptr ? "" : text;
+}
+
+std::string more_descriptors(const Limits& limits) {
+  return limits.descriptors_hard > limits.descriptors_soft
+             ? fmt::format("ulimit -n {}, or LimitNOFILE= in the unit",
+                           std::min<std::uint64_t>(limits.descriptors_hard, 1'048'576))
+             : "raise the hard limit (limits.conf, LimitNOFILE=)";
+}
+
+// "GPU 0 (0000:03:00.0): ", "GPUs 0-3, 6: ".
+std::string gpus_text(const Diagnosis& d, const std::vector<std::int32_t>& gpus) {
+  if (gpus.size() == 1)
+    for (const hb_hip_device* device : d.devices())
+      if (device->ordinal == gpus[0]) return fmt::format("GPU {} ({}): ", gpus[0], device->id.pci);
+  std::string out;
+  for (std::size_t first = 0, last = 0; first < gpus.size(); first = last + 1) {
+    for (last = first; last + 1 < gpus.size() && gpus[last + 1] == gpus[last] + 1;) ++last;
+    out += fmt::format("{}{}", out.empty() ? "GPUs " : ", ", gpus[first]);
+    if (last > first) out += fmt::format("-{}", gpus[last]);
+  }
+  return out + ": ";
+}
+
+// One row for what several GPUs have in common.
+void join_gpus(const Diagnosis& d, Problems& out) {
+  Problems joined;
+  for (Problem& problem : out) {
+    // Its name stands in front.
+    for (const hb_hip_device* device : d.devices()) {
+      const std::string name = fmt::format("{} at {}", device->id.uuid, device->id.pci);
+      if (problem.gpus.size() != 1 || device->ordinal != problem.gpus[0]) continue;
+      for (std::size_t at; (at = problem.text.find(name)) != std::string::npos;)
+        problem.text.replace(at, name.size(), "this GPU");
+    }
+    const auto same = std::ranges::find_if(joined, [&problem](const Problem& p) {
+      return !problem.gpus.empty() && !p.gpus.empty() && p.name == problem.name && p.grade == problem.grade &&
+             p.text == problem.text && p.advice == problem.advice;
+    });
+    if (same == joined.end())
+      joined.push_back(std::move(problem));
+    else
+      same->gpus.insert(same->gpus.end(), problem.gpus.begin(), problem.gpus.end());
+  }
+  for (Problem& problem : joined)
+    if (!problem.gpus.empty()) problem.text = gpus_text(d, problem.gpus) + problem.text;
+  out = std::move(joined);
+}
+
 bool kernel_has_gpus(const Diagnosis& d) {
   return std::ranges::any_of(d.devices(), [](const hb_hip_device* device) { return device->ordinal < 0; });
 }
@@ -29,10 +89,12 @@ bool kernel_has_gpus(const Diagnosis& d) {
 void judge_daemon(const Diagnosis& d, Problems& out) {
   if (d.daemon_answers) return;
   if (d.daemon_exit == kNoDaemon)
-    out.push_back({Grade::kWarning, "no_daemon", d.daemon_error, "start one, then run doctor again"});
+    out.push_back({Grade::kWarning, "no_daemon", d.daemon_error,
+                   std::string(kStartADaemon) + ", then run doctor again"});
   else
-    out.push_back(
-        {Grade::kBroken, "daemon", d.daemon_error, "mend what it names; docs/hipbrokerd.md has the rules"});
+    out.push_back({Grade::kBroken, "daemon", d.daemon_error,
+                   "its folder must belong to root, the daemon or you, closed to the writing of others "
+                   "(docs/hipbrokerd.md); --socket PATH or HIPBROKER_SOCKET names another daemon"});
 }
 
 // Without access to it the runtime sees no GPU and does not say why.
@@ -49,6 +111,7 @@ void judge_device_file(const Diagnosis& d, Problems& out) {
 void judge_runtime(const Diagnosis& d, Problems& out) {
   const hb_hip_runtime& runtime = d.runtime();
   if (runtime.status == HB_OK) return;
+  if (runtime.status == HB_NO_FDS) return;  // judge_limits
   const bool named = std::getenv("HIPBROKER_HIP_RUNTIME") != nullptr;
   const std::string reason = runtime.reason;
   if (runtime.status == HB_DEVICE) {
@@ -66,9 +129,9 @@ void judge_runtime(const Diagnosis& d, Problems& out) {
     out.push_back({Grade::kBroken, "two_runtimes", reason,
                    "look for the second one in LD_PRELOAD, LD_LIBRARY_PATH and HIPBROKER_HIP_RUNTIME"});
   } else if (runtime.version == 0 && runtime.copies == 0) {
-    out.push_back({named ? Grade::kBroken : Grade::kWarning, "no_runtime", reason, kInstall});
+    out.push_back({named ? Grade::kBroken : Grade::kWarning, "no_runtime", reason, runtime_advice()});
   } else {
-    out.push_back({Grade::kBroken, "runtime_refused", reason, kInstall});
+    out.push_back({Grade::kBroken, "runtime_refused", reason, runtime_advice()});
     if (runtime.version == 0) judge_device_file(d, out);
   }
 }
@@ -94,13 +157,14 @@ void judge_verdict(const hb_hip_device& device, const char* name, const hb_verdi
                    Problems& out) {
   if (verdict.answer == HB_ANSWER_YES) return;
   const bool no = verdict.answer == HB_ANSWER_NO;
-  out.push_back(
-      {no ? grade : Grade::kWarning, std::string("gpu_") + name,
-       fmt::format("GPU {} ({}), {}: {}", device.ordinal, device.id.pci, name,
-                   *verdict.reason != '\0' ? verdict.reason : "not tried"),
-       no ? "see what it names; `hipbrokerctl doctor --again` tries it anew, `hipbroker-selftest` shows "
-            "each step"
-          : "`hipbrokerctl doctor --again` tries it anew"});
+  out.push_back({no ? grade : Grade::kWarning,
+                 std::string("gpu_") + name,
+                 fmt::format("{}: {}", name, *verdict.reason != '\0' ? verdict.reason : "not tried"),
+                 no ? "`hipbrokerctl doctor --again` tries it anew; where it stays, `hipbroker-selftest` "
+                      "shows each step "
+                      "and dmesg what the driver says"
+                    : "`hipbrokerctl doctor --again` tries it anew",
+                 {device.ordinal}});
 }
 
 void judge_device(const Diagnosis& d, std::size_t index, Problems& out) {
@@ -108,30 +172,55 @@ void judge_device(const Diagnosis& d, std::size_t index, Problems& out) {
   const Tried& tried = d.tried[index];
   if (device.ordinal < 0) return;
   if (!tried.done) {
-    out.push_back({Grade::kBroken, "probe", fmt::format("GPU {}: {}", device.ordinal, tried.error),
-                   "mend what it names"});
+    if (d.runtime().status == HB_OK)  // else told with the runtime
+      out.push_back({Grade::kBroken,
+                     "probe",
+                     tried.error,
+                     "`hipbroker-selftest` shows each step, dmesg what the driver says",
+                     {device.ordinal}});
     return;
   }
   const hb_hip_report& report = tried.report;
   if (std::strcmp(report.source, "off") == 0) {
-    out.push_back({Grade::kBroken, "probe",
-                   fmt::format("GPU {}: {}", device.ordinal, report.can_export.reason),
-                   "mend what it names"});
+    const bool off = std::strcmp(mode(), "off") == 0;
+    const bool known = off || *mode() == '\0' || std::strcmp(mode(), "auto") == 0;
+    out.push_back({off ? Grade::kWarning : Grade::kBroken,
+                   "probe",
+                   report.can_export.reason,
+                   off ? "unset HIPBROKER_PROBE: then each GPU is tried out once"
+                   : known
+                       ? "install hipbroker-probe beside the library or name it in HIPBROKER_PROBE_HELPER; "
+                         "HIPBROKER_PROBE=assume believes the table of versions instead"
+                       : "unset HIPBROKER_PROBE, or set it to auto, off or assume",
+                   {device.ordinal}});
     return;
   }
   if (std::strcmp(report.source, "assumed") == 0)
-    out.push_back(
-        {Grade::kWarning, "probe",
-         fmt::format("GPU {}: nothing was tried, HIPBROKER_PROBE=assume believes the table of versions",
-                     device.ordinal),
-         "unset HIPBROKER_PROBE"});
+    out.push_back({Grade::kWarning,
+                   "probe",
+                   "nothing was tried, HIPBROKER_PROBE=assume believes the table of versions",
+                   "unset HIPBROKER_PROBE",
+                   {device.ordinal}});
   judge_verdict(device, "export", report.can_export, Grade::kBroken, out);
   judge_verdict(device, "import", report.can_import, Grade::kBroken, out);
   if (report.clean.answer == HB_ANSWER_NO) judge_verdict(device, "clean", report.clean, Grade::kWarning, out);
-  if (*report.note != '\0')
-    out.push_back({Grade::kNote, "probe_not_remembered",
-                   fmt::format("GPU {}: {}", device.ordinal, report.note),
-                   "mend it, or every process tries the runtime out anew"});
+  const std::string note = report.note;
+  if (note.find("two outcomes") != std::string::npos)
+    out.push_back(
+        {Grade::kWarning,
+         "probe_unsteady",
+         note,
+         "see dmesg: a call into the driver fails now and then; every process tries the runtime out "
+         "anew until two tries agree",
+         {device.ordinal}});
+  else if (!note.empty())
+    out.push_back(
+        {Grade::kNote,
+         "probe_not_remembered",
+         note,
+         "let XDG_CACHE_HOME name a folder of yours (without it /tmp/hipbroker-UID is used, mode 0700); "
+         "until then every process tries the runtime out anew",
+         {device.ordinal}});
   if (device.large_bar == 0)
     out.push_back({Grade::kNote, "small_bar",
                    fmt::format("GPU {} ({}) has no large BAR: the CPU cannot reach its memory",
@@ -161,15 +250,27 @@ void judge_issues(const Diagnosis& d, Problems& out) {
 void judge_limits(const Diagnosis& d, Problems& out) {
   const Limits& limits = d.limits;
   constexpr std::uint64_t kFew = 1'024;
-  if (limits.descriptors_soft <= kFew)
+  // Whatever failed for want of them is one problem, not one a GPU.
+  const auto is_mark = [](const std::string& text) {
+    return text.find("RLIMIT_NOFILE") != std::string::npos || text.find("EMFILE") != std::string::npos;
+  };
+  std::string broken = d.runtime().status == HB_NO_FDS ? d.runtime().reason : "";
+  std::erase_if(out, [&broken, &is_mark](const Problem& problem) {
+    const bool here = problem.grade != Grade::kNote && is_mark(problem.text);
+    if (here && broken.empty()) broken = problem.text;
+    return here;
+  });
+  if (!broken.empty() && broken.find("RLIMIT_NOFILE") == std::string::npos)
+    broken += fmt::format("; RLIMIT_NOFILE is {} and {} were open", limits.descriptors_soft,
+                          limits.descriptors_open);
+  if (!broken.empty())
+    out.push_back({Grade::kBroken, "few_descriptors", broken, more_descriptors(limits)});
+  else if (limits.descriptors_soft <= kFew)
     out.push_back(
         {Grade::kNote, "few_descriptors",
          fmt::format("RLIMIT_NOFILE is {}: memory in more than {} chunks cannot be shared by one process",
                      limits.descriptors_soft, limits.chunks()),
-         limits.descriptors_hard > limits.descriptors_soft
-             ? fmt::format("ulimit -n {}, or LimitNOFILE= in the unit; or larger chunks",
-                           limits.descriptors_hard)
-             : "raise the hard limit (limits.conf, LimitNOFILE=), or take larger chunks"});
+         more_descriptors(limits) + "; or larger chunks"});
   constexpr std::uint64_t kUsualMaps = 65'530;
   if (limits.max_map_count != 0 && limits.max_map_count < kUsualMaps)
     out.push_back(
@@ -179,7 +280,11 @@ void judge_limits(const Diagnosis& d, Problems& out) {
 }
 
 void judge_peers(const Diagnosis& d, Problems& out) {
-  if (!d.peers_error.empty()) out.push_back({Grade::kBroken, "peers", d.peers_error, "mend what it names"});
+  if (!d.peers_error.empty())
+    out.push_back(
+        {Grade::kBroken, "peers", d.peers_error,
+         "install hipbroker-probe beside the library or name it in HIPBROKER_PROBE_HELPER, where it is "
+         "that; else dmesg has what the driver says"});
   for (const hb_hip_pair* pair : d.pairs()) {
     const std::string text =
         fmt::format("GPU {} with memory of GPU {}: {}", pair->other, pair->owner, pair->reason);
@@ -222,6 +327,7 @@ std::vector<Problem> problems_of(const Diagnosis& d) {
   judge_runtime(d, out);
   judge_daemon(d, out);
   for (std::size_t i = 0; i < d.tried.size(); ++i) judge_device(d, i, out);
+  join_gpus(d, out);
   judge_peers(d, out);
   judge_hidden(d, out);
   judge_issues(d, out);

@@ -73,8 +73,10 @@ int main(int argc, char** argv) {
       return write_out("", text.str());
     }
     std::string message = error.what();
+    const std::vector<std::string> rest = app.remaining();
     if (app.get_subcommands().empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
-      message = "say what to do: ls, show, who, ping, doctor, version or completion";
+      message = (rest.empty() ? "" : fmt::format("'{}' is no verb; ", rest.front())) +
+                "say what to do: ls, show, who, ping, doctor, version or completion";
     return fail("", message + "; see hipbrokerctl --help", kUsage);
   }
   options.header = !no_header;

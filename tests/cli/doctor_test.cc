@@ -112,7 +112,8 @@ TEST_F(Doctor, WithoutADaemonItSaysSoAndGoesOn) {
   EXPECT_EQ(ran.exit_code, 1) << ran.out;
   EXPECT_THAT(ran.out, HasSubstr("none answers"));
   EXPECT_THAT(ran.out, HasSubstr("warning  no_daemon: "));
-  EXPECT_THAT(ran.out, HasSubstr("hipbrokerd --user"));
+  EXPECT_THAT(ran.out, HasSubstr("do: start `hipbrokerd` (as root, for the node) or `hipbrokerd --user`"));
+  EXPECT_EQ(ran.out.find("hipbrokerd --user"), ran.out.rfind("hipbrokerd --user"));
   EXPECT_THAT(ran.out, HasSubstr("works, with warnings"));
 }
 
@@ -123,7 +124,8 @@ TEST_F(Doctor, WithoutARuntimeItSaysWhatToInstall) {
   EXPECT_EQ(ran.exit_code, 2) << ran.out;
   EXPECT_THAT(ran.out,
               HasSubstr("broken   no_runtime: HIPBROKER_HIP_RUNTIME is /nonexistent/libamdhip64.so"));
-  EXPECT_THAT(ran.out, HasSubstr("do: install ROCm 6.2 or newer"));
+  EXPECT_THAT(ran.out, HasSubstr("do: HIPBROKER_HIP_RUNTIME names /nonexistent/libamdhip64.so: let it name a "
+                                 "libamdhip64.so of ROCm 6.2 or newer"));
   EXPECT_THAT(ran.out, HasSubstr("runtime  none"));
 }
 
@@ -174,6 +176,61 @@ TEST_F(Doctor, WhatTheProbeFindsBrokenIsBroken) {
   EXPECT_THAT(problem(missing, "probe")["text"].get<std::string>(), HasSubstr("/nonexistent/probe: ENOENT"));
 }
 
+TEST_F(Doctor, WhatIsSwitchedOffIsUnknownAndNotBroken) {
+  const json off = run_json(fake("7.2", {{"HIPBROKER_PROBE", "off"}}), 1);
+  for (const json& device : off["devices"]) {
+    EXPECT_EQ(device["probe"]["import"]["answer"], "unknown") << device;
+    EXPECT_THAT(device["probe"]["import"]["reason"].get<std::string>(),
+                HasSubstr("not tried: HIPBROKER_PROBE=off, and nothing is remembered"));
+  }
+  const Ran again = run(fake("7.2", {{"HIPBROKER_PROBE", "off"}}), {"--again"});
+  EXPECT_EQ(again.exit_code, 1) << again.out;
+  EXPECT_THAT(again.out,
+              HasSubstr("warning  probe: GPUs 0-3: not tried: HIPBROKER_PROBE=off, so that nothing "
+                        "can be tried anew\n         do: unset HIPBROKER_PROBE"));
+  EXPECT_THAT(again.out, Not(HasSubstr("remembered")));
+}
+
+// What one run of doctor sees by an injected fault is no matter of the next program.
+TEST_F(Doctor, AFaultOfOneProgramIsNotRememberedForAnother) {
+  for (const char* fault : {"hipMemcpyAsync:2", "hipMemcpyAsync:1:2", "hipMemImportFromShareableHandle:1"}) {
+    const Ran bad = run(fake("7.2", {{"FAKE_HIP_FAIL", fault}}));
+    EXPECT_EQ(bad.exit_code, 2) << bad.out;
+    EXPECT_THAT(bad.out, HasSubstr("broken   gpu_import: GPUs 0-3: import: "));
+    EXPECT_THAT(bad.out, Not(HasSubstr("does not show the exporter's memory")));
+  }
+  EXPECT_EQ(run(fake("7.2")).exit_code, 0);
+}
+
+TEST_F(Doctor, FewDescriptorsAreTheOneBrokenRow) {
+  for (std::uint64_t nofile = 5; nofile < 20; ++nofile) {
+    ProcessOptions options;
+    options.nofile = nofile;
+    options.env = {{"XDG_CACHE_HOME", cache_.path()},
+                   {"HIPBROKER_HIP_RUNTIME", FAKE_HIP_PATH_7},
+                   {"HIPBROKER_SYSFS_ROOT", sysfs_.path()}};
+    const Ran ran = run_ctl({"--socket", daemon_.socket(), "doctor"}, options);
+    EXPECT_EQ(ran.out.find('\0'), std::string::npos) << nofile;
+    EXPECT_THAT(ran.out + ran.err, Not(HasSubstr("did not end within"))) << nofile;
+    EXPECT_THAT(ran.out + ran.err, Not(HasSubstr("reboot"))) << nofile;
+    if (ran.exit_code != 2) continue;
+    EXPECT_THAT(ran.out, HasSubstr("broken   few_descriptors: ")) << nofile;
+    EXPECT_THAT(ran.out, HasSubstr("RLIMIT_NOFILE is " + std::to_string(nofile))) << nofile;
+    EXPECT_THAT(ran.out, HasSubstr("broken: 1 broken")) << nofile;
+  }
+}
+
+TEST_F(Doctor, WhatWasNotTriedSaysWhyAlsoWhenRemembered) {
+  for (const char* source : {"run", "remembered"}) {
+    const json said = run_json(fake("7.14"), 1);
+    const json& probe = said["devices"][0]["probe"];
+    EXPECT_EQ(probe["source"], source);
+    EXPECT_EQ(probe["clean"]["answer"], "unknown");
+    ASSERT_TRUE(probe["clean"]["reason"].is_string()) << source;
+    EXPECT_THAT(probe["clean"]["reason"].get<std::string>(), HasSubstr("not tried: ")) << source;
+  }
+}
+
 TEST_F(Doctor, PairsOfGpusAreCompared) {
   const json fine = run_json(fake("7.2"), 0, {"--peers"});
   ASSERT_EQ(fine["pairs"].size(), 12u);
@@ -217,6 +274,8 @@ TEST_F(Doctor, DebiansOwnRuntimeIsRefusedWithTheVersionNeeded) {
     EXPECT_THAT(refused["text"].get<std::string>(), HasSubstr("HIP 5.2."));
     EXPECT_THAT(refused["text"].get<std::string>(), HasSubstr("6.2 or newer"));
     EXPECT_THAT(refused["advice"].get<std::string>(), HasSubstr("ROCm 6.2 or newer"));
+    EXPECT_EQ(refused["advice"].get<std::string>().rfind("HIPBROKER_HIP_RUNTIME names", 0) == 0,
+              !env.empty());
     EXPECT_EQ(said["runtime"]["version"].get<int>() / 100'000, 502);
     EXPECT_EQ(said["devices"].size(), 4u);  // the kernel's
   }

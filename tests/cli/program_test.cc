@@ -238,10 +238,11 @@ TEST_F(CliProgram, AnErrorIsOneLineWithTheWayOut) {
     EXPECT_EQ(ran.err.rfind("hipbrokerctl: ", 0), 0u) << ran.err;
   }
   EXPECT_THAT(ctl({"show", "nothing/here"}).err, HasSubstr("hipbrokerctl ls"));
+  EXPECT_THAT(ctl({"doktor"}).err, HasSubstr("'doktor' is no verb"));
   const std::string none = daemon().dir() / "no.sock";
   const Ran ran = run_ctl({"ls", "--socket", none});
   EXPECT_THAT(ran.err, HasSubstr(none));
-  EXPECT_THAT(ran.err, HasSubstr("systemctl start hipbrokerd"));
+  EXPECT_THAT(ran.err, HasSubstr("`hipbrokerd` (as root, for the node)"));
 }
 
 TEST_F(CliProgram, PingWaitsForADaemonThatIsStarting) {

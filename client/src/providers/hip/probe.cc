@@ -42,6 +42,12 @@ Findings all_no(const std::string& reason) {
   return out;
 }
 
+Findings not_tried(const std::string& why) {
+  Findings out;
+  for (Verdict& verdict : out.abilities) verdict.reason = "not tried: " + why;
+  return out;
+}
+
 Findings all_yes_by_table(const Runtime& runtime) {
   const Quirks quirks(runtime.version());
   Findings out;
@@ -111,7 +117,7 @@ ProbeReport report_of(const Runtime& runtime, const Device& device, const std::s
     return {all_no(bad->reason), "known", ""};
   if (mode == "assume") return {all_yes_by_table(runtime), "assumed", ""};
   if (mode != "auto" && mode != "off")
-    return {all_no("HIPBROKER_PROBE is '" + mode + "'; it is auto, off or assume"), "off", ""};
+    return {not_tried("HIPBROKER_PROBE is '" + mode + "'; it is auto, off or assume"), "off", ""};
 
   auto cache = ProbeCache::open(probe_key(runtime, device, sysfs_root));
   std::string note = cache ? "" : cache.error().message;
@@ -119,9 +125,9 @@ ProbeReport report_of(const Runtime& runtime, const Device& device, const std::s
     if (auto known = remembered(*cache)) return {std::move(*known), "remembered", ""};
   if (trial == Trial::kNever) return {Findings(), "", note};
   if (mode == "off")
-    return {
-        all_no("HIPBROKER_PROBE=off and nothing is remembered of this runtime; set it to auto, or to assume"),
-        "off", note};
+    return {not_tried(look_up ? "HIPBROKER_PROBE=off, and nothing is remembered of this runtime"
+                              : "HIPBROKER_PROBE=off, so that nothing can be tried anew"),
+            "off", note};
   if (cache && !cache->lock(after_ns(kLockWaitNs))) {
     note = "another process holds the lock of the remembered answers";
   } else if (cache && look_up) {
@@ -132,8 +138,9 @@ ProbeReport report_of(const Runtime& runtime, const Device& device, const std::s
   auto findings = run_until_sure(runtime, device, outcomes);
   if (!findings)
     return {
-        all_no("the runtime could not be tried out: " + findings.error().message +
-               ". Install hipbroker-probe, name it in HIPBROKER_PROBE_HELPER, or set HIPBROKER_PROBE=assume"),
+        not_tried(
+            findings.error().message +
+            ". Install hipbroker-probe, name it in HIPBROKER_PROBE_HELPER, or set HIPBROKER_PROBE=assume"),
         "off", findings.error().message};
   if (!outcomes.empty())
     note = outcomes;
@@ -211,7 +218,11 @@ Findings findings_of(const HelperEnd& end) {
     static_cast<void>(out.take_line(line));
   }
   // What ends well and answers nothing was not the helper.
-  if (complete && out.of(Ability::kExport).answer != Answer::kUnknown) return out;
+  if (complete && out.of(Ability::kExport).answer != Answer::kUnknown) {
+    for (Verdict& verdict : out.abilities)
+      if (verdict.answer == Answer::kUnknown) verdict.reason = "not tried: it needs export and import";
+    return out;
+  }
 
   // "ABILITY what was done"
   const std::string doing =

@@ -35,6 +35,8 @@ std::string Findings::text() const {
     if (abilities[i].answer == Answer::kYes) out += std::string("yes ") + kNames[i] + "\n";
     if (abilities[i].answer == Answer::kNo)
       out += std::string("no ") + kNames[i] + " " + abilities[i].reason + "\n";
+    if (abilities[i].answer == Answer::kUnknown && !abilities[i].reason.empty())
+      out += std::string("unknown ") + kNames[i] + " " + abilities[i].reason + "\n";
   }
   for (const QuirkRow& row : quirk_rows())
     if (const auto fact = facts.find(row.quirk); fact != facts.end())
@@ -46,10 +48,10 @@ bool Findings::take_line(std::string_view line) {
   const std::string_view kind = word(line);
   const std::string_view name = word(line);
   if (kind == "transient") return transient = true;
-  if (kind == "yes" || kind == "no") {
+  if (kind == "yes" || kind == "no" || kind == "unknown") {
     for (std::size_t i = 0; i < kAbilities; ++i) {
       if (name != kNames[i]) continue;
-      abilities[i].answer = kind == "yes" ? Answer::kYes : Answer::kNo;
+      abilities[i].answer = kind == "yes" ? Answer::kYes : kind == "no" ? Answer::kNo : Answer::kUnknown;
       abilities[i].reason = line;
       return true;
     }

@@ -53,7 +53,7 @@ struct Findings {
   }
   // Seen on this machine: overrules the table.
   void apply(Quirks& quirks) const;
-  // Lines "yes NAME", "no NAME reason", "fact NAME 0|1".
+  // Lines "yes NAME", "no NAME reason", "unknown NAME reason", "fact NAME 0|1".
   [[nodiscard]] std::string text() const;
   // One line of it, in or out. False: not such a line.
   bool take_line(std::string_view line);
