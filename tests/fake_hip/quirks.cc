@@ -69,6 +69,8 @@ constexpr QuirkRow kRows[] = {
     {Quirk::kGrantFailsOnce, "grant_fails_once", kOff, 0, "the next n device grants are OutOfMemory"},
     {Quirk::kCorruptImports, "corrupt_imports", kOff, 0, "imported memory shows other bytes to every device"},
     {Quirk::kExternalTakesFd, "external_takes_fd", kOff, 0, "hipImportExternalMemory owns the descriptor"},
+    {Quirk::kReuseAddresses, "reuse_addresses", kOff, 0,
+     "a reservation lies where the last freed one of its size lay"},
     {Quirk::kPeersSeeJunk, "peers_see_junk", kOff, 0, "a GPU works on other bytes than those of its peer"},
     {Quirk::kPeerAccessAborts, "peer_access_aborts", kOff, 0,
      "HIP ordinal + 1: a peer that touches memory of that device kills the process"},

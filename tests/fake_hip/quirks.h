@@ -59,6 +59,7 @@ enum class Quirk : unsigned char {
   kGrantFailsOnce,
   kCorruptImports,
   kExternalTakesFd,
+  kReuseAddresses,
   kPeersSeeJunk,
   kPeerAccessAborts,
   kCount,

@@ -62,6 +62,7 @@ struct State {
   std::map<const void*, std::shared_ptr<Handle>> handles;
   std::vector<std::shared_ptr<Handle>> dead_handles;  // their addresses must not come again
   std::map<std::uintptr_t, Reservation> reservations;
+  std::map<std::uintptr_t, Reservation> free_reservations;  // reuse_addresses
   std::map<std::uintptr_t, Region> regions;
   std::map<int, std::vector<FragmentBlock>> fragments;  // by line
   std::map<const void*, std::unique_ptr<ExternalMemory>> externals;

@@ -178,6 +178,13 @@ FAKE_API HipError hipMemAddressReserve(void** out, std::size_t size, std::size_t
       reservation.raw_size = size;
     }
   }
+  for (auto at = s.free_reservations.begin(); wish == nullptr && at != s.free_reservations.end(); ++at) {
+    if (at->second.size != size) continue;
+    base = at->first;
+    reservation = std::move(at->second);
+    s.free_reservations.erase(at);
+    break;
+  }
   if (base == 0)  // another place, and yet success
     base = reserve_address_space(size, s.on(Quirk::kReserveSmallAlign) ? kSmallPage : kLargePage,
                                  reservation.raw, reservation.raw_size);
@@ -205,7 +212,11 @@ FAKE_API HipError hipMemAddressFree(void* ptr, std::size_t size) {
     s.violation("hipMemAddressFree: the reservation still has mappings");
     return call.done(kInvalidValue);
   }
-  ::munmap(found->second.raw, found->second.raw_size);
+  found->second.pinned.clear();
+  if (s.on(Quirk::kReuseAddresses))
+    s.free_reservations.insert(std::move(*found));
+  else
+    ::munmap(found->second.raw, found->second.raw_size);
   s.reservations.erase(found);
   return call.done(kSuccess);
 }
