@@ -141,8 +141,8 @@ Message rounds(ActorState& state, const Message& m) {
   return {{"status", HB_OK}};
 }
 
-// race raw= count= claim=: one thread exports it at least so often, another says that it goes: how many
-// exports were made, and how many of them failed since their memory went meanwhile
+// race raw= count= claim=: one thread tries to export it at least so often, another says that it goes: how
+// many exports were made, and how many of them failed since their memory went meanwhile
 Message race(ActorState& state, const Message& m) {
   const Bytes place = place_of(state, m);
   hb_client* const client = state.client(m);
@@ -153,7 +153,7 @@ Message race(ActorState& state, const Message& m) {
   std::thread exporter([&] {
     // Until it has happened: when, the scheduler decides.
     const std::uint64_t watchdog = now_ns() + kWatchdogNs;
-    while (made < number_of(m, "count") || (overtaken == 0 && now_ns() < watchdog)) {
+    while (made + overtaken < number_of(m, "count") || (overtaken == 0 && now_ns() < watchdog)) {
       if (failed != 0) break;
       hb_export_options options = HB_EXPORT_OPTIONS_INIT;
       options.ptr = place.at;
