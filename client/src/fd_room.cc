@@ -2,6 +2,8 @@
 // Copyright (c) 2026 the hipbroker authors
 #include "fd_room.h"
 
+#include <cerrno>
+
 #include <dirent.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -60,6 +62,10 @@ Error no_fds(const FdRoom& room, std::uint64_t need, const std::string& doing) {
                       " are open. Raise the soft limit (ulimit -n), use larger chunks, or close some");
   error.who = "this process";
   return error;
+}
+
+Error duplicate_error(const SysError& cause, const std::string& doing) {
+  return cause.code == EMFILE ? no_fds(fd_room(), 1, doing) : system_error(cause, doing);
 }
 
 }  // namespace hb::client

@@ -25,5 +25,7 @@ struct FdRoom {
 
 // HB_NO_FDS: "DOING needs NEED descriptors; RLIMIT_NOFILE is LIMIT and OPEN are open. ..."
 [[nodiscard]] Error no_fds(const FdRoom& room, std::uint64_t need, const std::string& doing);
+// Of a descriptor that could not be duplicated: no_fds() at the limit, else the call and its errno.
+[[nodiscard]] Error duplicate_error(const SysError& cause, const std::string& doing);
 
 }  // namespace hb::client

@@ -144,13 +144,7 @@ Error not_exportable(const std::string& doing, const std::string& why) {
 }
 
 Known known_already(const Here& here, const Device& device) {
-  Known out;
-  out.device = device;
-  out.report = probe_known(*here.runtime, device, sysfs_root());
-  Quirks quirks(here.runtime->version());
-  out.report.findings.apply(quirks);
-  out.context = std::make_shared<const Context>(Context{here.runtime, quirks, here.devices});
-  return out;
+  return known_by(here, device, probe_known(*here.runtime, device, sysfs_root()));
 }
 
 ForeignAllocation::ForeignAllocation(Known known, const void* first, std::vector<Piece> pieces)
@@ -189,9 +183,7 @@ Result<UniqueFd> take_number(UniqueFd made, const std::string& doing) {
   if (made.get() >= 3 && ::fcntl(made.get(), F_SETFD, FD_CLOEXEC) == 0) return made;
   UniqueFd moved = made.duplicate();
   if (moved) return moved;
-  const SysError cause = SysError::last("fcntl(F_DUPFD_CLOEXEC)");
-  if (cause.code == EMFILE) return fail(no_fds(fd_room(), 1, doing));
-  return fail(system_error(cause, doing));
+  return fail(duplicate_error(SysError::last("fcntl(F_DUPFD_CLOEXEC)"), doing));
 }
 
 Result<UniqueFd> export_handle(const Context& context, MemHandle handle, const std::string& doing) {
@@ -203,9 +195,7 @@ Result<UniqueFd> export_handle(const Context& context, MemHandle handle, const s
   // The runtime's, and perhaps the program's: only looked at.
   UniqueFd own(::fcntl(number, F_DUPFD_CLOEXEC, 3));
   if (own) return own;
-  const SysError cause = SysError::last("fcntl(F_DUPFD_CLOEXEC)");
-  if (cause.code == EMFILE) return fail(no_fds(fd_room(), 1, doing));
-  return fail(system_error(cause, doing));
+  return fail(duplicate_error(SysError::last("fcntl(F_DUPFD_CLOEXEC)"), doing));
 }
 
 bool exports_address_ranges(const Context& context) {

@@ -170,9 +170,7 @@ class ForeignMalloc final : public ForeignAllocation {
   Result<UniqueFd> make(std::size_t, const std::string& doing) const override {
     UniqueFd out = descriptor_.duplicate();
     if (out) return out;
-    const SysError cause = SysError::last("fcntl(F_DUPFD_CLOEXEC)");
-    if (cause.code == EMFILE) return fail(no_fds(fd_room(), 1, doing));
-    return fail(system_error(cause, doing));
+    return fail(duplicate_error(SysError::last("fcntl(F_DUPFD_CLOEXEC)"), doing));
   }
 
  private:
@@ -207,8 +205,7 @@ Result<Exported> export_by_hsa(const Context& context, const PointerFacts& facts
   else
     ::close(number);
   if (out.descriptor) return out;
-  if (cause.code == EMFILE) return fail(no_fds(fd_room(), 1, doing));
-  return fail(system_error(cause, doing));
+  return fail(duplicate_error(cause, doing));
 }
 
 Result<Exported> export_malloc(const Known& known, const PointerFacts& facts) {

@@ -64,9 +64,7 @@ OwnedHandle::~OwnedHandle() { release(); }
 
 Result<UniqueFd> OwnedHandle::export_descriptor(const std::string& doing) {
   const auto no_duplicate = [&doing] {
-    const SysError cause = SysError::last("fcntl(F_DUPFD_CLOEXEC)");
-    if (cause.code != EMFILE) return fail(system_error(cause, doing));
-    return fail(no_fds(fd_room(), 1, doing));
+    return fail(duplicate_error(SysError::last("fcntl(F_DUPFD_CLOEXEC)"), doing));
   };
   if (!shared_duplicate_) {
     int number = -1;

@@ -53,14 +53,18 @@ int ordinal_of(const DeviceId& id) {
   return device != nullptr ? device->ordinal : -1;
 }
 
-Known known_of(const Here& here, const Device& device) {
+Known known_by(const Here& here, const Device& device, ProbeReport report) {
   Known out;
   out.device = device;
-  out.report = probe(*here.runtime, device, sysfs_root());
+  out.report = std::move(report);
   Quirks quirks(here.runtime->version());
   out.report.findings.apply(quirks);
   out.context = std::make_shared<const Context>(Context{here.runtime, quirks, here.devices});
   return out;
+}
+
+Known known_of(const Here& here, const Device& device) {
+  return known_by(here, device, probe(*here.runtime, device, sysfs_root()));
 }
 
 namespace {

@@ -39,5 +39,6 @@ struct Known {
 // By ordinal; AllocateRequest::kCurrentDevice is the calling thread's. Runs the probe where nothing is known.
 [[nodiscard]] Result<Known> known_of(int ordinal);
 [[nodiscard]] Known known_of(const Here& here, const Device& device);
+[[nodiscard]] Known known_by(const Here& here, const Device& device, ProbeReport report);
 
 }  // namespace hb::client::hip
