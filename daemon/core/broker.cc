@@ -29,12 +29,20 @@ Secret hash_secret(const BrokerConfig& config) { return derive_secret(config.mas
 bool is_mutating(const Request& request) {
   return std::holds_alternative<ExportRequest>(request) ||
          std::holds_alternative<ExportChunksRequest>(request) ||
-         std::holds_alternative<AcquireRequest>(request) || std::holds_alternative<WithdrawRequest>(request);
+         std::holds_alternative<AcquireRequest>(request) ||
+         std::holds_alternative<WithdrawRequest>(request) || std::holds_alternative<ChangeRequest>(request) ||
+         std::holds_alternative<RevokeRequest>(request) || std::holds_alternative<SuspendRequest>(request) ||
+         std::holds_alternative<ClaimRequest>(request) ||
+         std::holds_alternative<MakeTicketRequest>(request) ||
+         std::holds_alternative<DropTicketRequest>(request) ||
+         std::holds_alternative<PublishRequest>(request) || std::holds_alternative<JoinRequest>(request);
 }
 
 bool is_one_way(const Request& request) {
   return std::holds_alternative<ExportAbortRequest>(request) ||
-         std::holds_alternative<ReleaseRequest>(request) || std::holds_alternative<CancelRequest>(request);
+         std::holds_alternative<ReleaseRequest>(request) || std::holds_alternative<CancelRequest>(request) ||
+         std::holds_alternative<UnmappedRequest>(request) ||
+         std::holds_alternative<AckStepRequest>(request) || std::holds_alternative<LeaveRequest>(request);
 }
 
 void close_handles_of(const Request& request, Call& call) {
@@ -43,6 +51,7 @@ void close_handles_of(const Request& request, Call& call) {
   };
   if (const auto* first = std::get_if<ExportRequest>(&request)) close(first->handles);
   if (const auto* more = std::get_if<ExportChunksRequest>(&request)) close(more->handles);
+  if (const auto* change = std::get_if<ChangeRequest>(&request)) close(change->handles);
 }
 
 Outcome carry_out(Call& call, Asker& asker, Request& request) {
@@ -62,6 +71,24 @@ Outcome carry_out(Call& call, Asker& asker, Request& request) {
                         [&](const ShowRequest& r) { return show(call, asker, r); },
                         [&](const WhoRequest& r) { return who(call, asker, r); },
                         [&](const StatusRequest&) { return status(call, asker); },
+                        [&](ChangeRequest& r) { return change(call, asker, r); },
+                        [&](const RefreshRequest& r) { return refresh(call, asker, r); },
+                        [&](const RevokeRequest& r) { return revoke(call, asker, r); },
+                        [&](const SuspendRequest& r) { return suspend(call, asker, r); },
+                        [&](const UnmappedRequest& r) { return unmapped(call, asker, r); },
+                        [&](const ClaimRequest& r) { return claim(call, asker, r); },
+                        [&](const MakeTicketRequest& r) { return make_ticket(call, asker, r); },
+                        [&](const DropTicketRequest& r) { return drop_ticket(call, asker, r); },
+                        [&](const SubscribeRequest&) { return subscribe(call, asker); },
+                        [&](const TakeEventsRequest& r) { return take_events(call, asker, r); },
+                        [&](const PublishRequest& r) { return publish(call, asker, r); },
+                        [&](const WaitStepRequest& r) { return wait_step(call, asker, r); },
+                        [&](const AckStepRequest& r) { return ack_step(call, asker, r); },
+                        [&](const WaitAcksRequest& r) { return wait_acks(call, asker, r); },
+                        [&](JoinRequest& r) { return join(call, asker, r); },
+                        [&](ReadyRequest& r) { return ready(call, asker, r); },
+                        [&](const GroupAppendRequest& r) { return group_append(call, asker, r); },
+                        [&](const LeaveRequest& r) { return leave(call, asker, r); },
                     },
                     request);
 }

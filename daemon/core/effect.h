@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -49,6 +50,7 @@ struct Exported {
   KeyBytes key{};
   Secret secret{};
   Access access = Access::kNone;
+  std::uint64_t size = 0;  // when complete, of the whole export
 };
 
 struct ExportView {  // borrowed from the core's tables
@@ -62,6 +64,7 @@ struct ExportView {  // borrowed from the core's tables
   std::uint64_t size = 0;
   HandleKind kind = HandleKind::kMemfd;
   const std::vector<Device>* peers = nullptr;
+  std::uint64_t max_size = 0;
 };
 
 struct Acquired {
@@ -78,11 +81,23 @@ struct Acquired {
   std::uint64_t object_bytes = 0;  // of the whole objects of these chunks, saturating
   ExportView exported;
   Secret secret{};
+  bool follows = false;  // goes to the end, wherever that comes to be
   Page page;
 };
 
 struct Fetched {
   Page page;
+};
+
+struct ChunkRun {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+  bool operator==(const ChunkRun&) const = default;
+};
+
+struct Refreshed {
+  Acquired grant;  // without a page
+  std::vector<ChunkRun> changed;
 };
 
 struct SessionInfo {
@@ -102,12 +117,22 @@ struct Holder {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
   std::uint64_t age_ns = 0;
+  std::uint64_t unread_ns = 0;  // for how long events wait for this session; 0 = none does
+  bool listens = false;         // subscribed to events
+  bool unmap_asked = false;     // by a suspension, and has not said that it did
+  TicketId ticket;              // then it is the daemon's lease for a ticket; `session` made it
+  std::uint64_t ticket_left_ns = 0;
+  std::uint64_t acked_step = 0;
+  std::uint8_t state = 0;  // of the export
 };
 
+// Answers Withdraw, Revoke and Suspend.
 struct Withdrawn {
   std::uint64_t exports = 0;
   std::vector<Holder> holders;  // at most limits::kListEntries
   bool more_holders = false;
+  std::uint64_t holder_count = 0;    // of all
+  std::uint64_t layout_version = 0;  // of a suspension
 };
 
 struct ExportInfo {
@@ -122,6 +147,11 @@ struct ExportInfo {
   Access access = Access::kNone;
   Level level = Level::kNone;
   bool size_declared = false;
+  std::uint64_t linger_ns = 0;
+  std::uint64_t linger_left_ns = 0;
+  std::uint64_t tickets = 0;
+  std::uint64_t descriptors = 0;  // that the daemon holds for it
+  std::uint64_t step = 0;
 };
 
 struct Listed {
@@ -158,10 +188,69 @@ struct Counters {
   std::uint64_t stagings = 0;
   std::uint64_t ended_remembered = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t ended_held = 0;
+  std::uint64_t tickets = 0;
+  std::uint64_t groups = 0;
+  std::uint64_t events_pending = 0;
 };
 
-using ReplyBody =
-    std::variant<Error, Exported, Acquired, Fetched, Withdrawn, Listed, Shown, WhoListed, Counters>;
+struct TicketMade {
+  KeyBytes ticket{};
+};
+
+struct TicketDropped {};
+
+// The edge adds the descriptor that rings.
+struct Subscribed {};
+
+struct Event {
+  EventKind kind = EventKind::kNone;
+  LeaseId lease;  // none: the owner is told
+  ExportId exported;
+  std::uint32_t generation = 0;
+  std::uint64_t layout_version = 0;
+  std::uint64_t size = 0;  // 0 once it has ended
+  ChunkRun chunks;         // kReplaced
+};
+
+struct EventsTaken {
+  std::vector<Event> events;
+  bool more = false;
+};
+
+struct Published {};
+
+struct StepWaited {
+  std::uint64_t step = 0;
+};
+
+struct AcksWaited {
+  std::uint64_t acked = 0;
+  std::vector<Holder> missing;
+  bool more_missing = false;
+  std::vector<Holder> left;
+  bool more_left = false;
+};
+
+struct Joined {
+  struct Member {
+    ExportId exported;
+    SessionInfo session;
+    std::optional<Acquired> grant;  // none for the caller's own rank
+  };
+  GroupId group;
+  std::vector<Member> members;  // by rank
+};
+
+struct GroupReady {};
+
+struct GroupAppended {
+  std::vector<std::uint64_t> layout_versions;  // by rank
+};
+
+using ReplyBody = std::variant<Error, Exported, Acquired, Fetched, Withdrawn, Listed, Shown, WhoListed,
+                               Counters, Refreshed, TicketMade, TicketDropped, Subscribed, EventsTaken,
+                               Published, StepWaited, AcksWaited, Joined, GroupReady, GroupAppended>;
 
 struct Reply {
   SessionId session;
@@ -184,6 +273,11 @@ struct SetValidity {
   std::uint32_t value = 0;
 };
 
+// The session's doorbell: it has events to take. At most one without a TakeEvents in between.
+struct Ring {
+  SessionId session;
+};
+
 // Only with BrokerConfig::retries. A parked acquire found its name, and what read-only level it gets depends
 // on facts only the edge can find out: ask readonly_candidates, fill in `facts`, apply() it again as it is,
 // before anything of that session.
@@ -194,7 +288,7 @@ struct Retry {
   AcquireRequest request;
 };
 
-using Effect = std::variant<SetValidity, CloseHandles, Reply, Retry>;
+using Effect = std::variant<SetValidity, CloseHandles, Reply, Retry, Ring>;
 using Effects = std::vector<Effect>;
 
 }  // namespace hb::core

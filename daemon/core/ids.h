@@ -29,6 +29,8 @@ struct Id {
 using SessionId = Id<struct SessionTag>;
 using ExportId = Id<struct ExportTag>;
 using LeaseId = Id<struct LeaseTag>;
+using TicketId = Id<struct TicketTag>;
+using GroupId = Id<struct GroupTag>;
 using AllocationId = Id<struct AllocationTag>;
 using HandleId = Id<struct HandleTag>;  // a descriptor that the edge holds; the core never sees its number
 using ScopeId = Id<struct ScopeTag>;

@@ -48,6 +48,20 @@ enum class HandleKind : std::uint32_t {
 
 enum class Lifetime : std::uint8_t { kOwner = 0, kLinger = 1, kPersist = 2 };
 
+// What a holder or an owner is told. Values are fixed for ever: they go on the wire.
+enum class EventKind : std::uint8_t {
+  kNone = 0,
+  kGrown = 1,
+  kReplaced = 2,
+  kSuspended = 3,
+  kResumed = 4,
+  kWithdrawn = 5,
+  kRevoked = 6,
+  kOwnerDied = 7,
+  kGone = 8,
+  kClaimed = 9,
+};
+
 struct Device {
   std::string uuid;
   std::string pci;

@@ -30,6 +30,42 @@ void wake_waiters(Call& call, std::uint32_t export_slot);
 void expire_waits(Call& call);
 void cancel(Call& call, Asker& asker, const CancelRequest& request);
 
+// change.cc
+[[nodiscard]] Outcome change(Call& call, Asker& asker, ChangeRequest& request);
+
+// refresh.cc
+[[nodiscard]] Outcome refresh(Call& call, Asker& asker, const RefreshRequest& request);
+
+// suspend.cc
+[[nodiscard]] Outcome suspend(Call& call, Asker& asker, const SuspendRequest& request);
+[[nodiscard]] Outcome unmapped(Call& call, Asker& asker, const UnmappedRequest& request);
+
+// revoke.cc
+[[nodiscard]] Outcome revoke(Call& call, Asker& asker, const RevokeRequest& request);
+
+// claim.cc
+[[nodiscard]] Outcome claim(Call& call, Asker& asker, const ClaimRequest& request);
+
+// ticket.cc
+[[nodiscard]] Outcome make_ticket(Call& call, Asker& asker, const MakeTicketRequest& request);
+[[nodiscard]] Outcome drop_ticket(Call& call, Asker& asker, const DropTicketRequest& request);
+
+// events.cc
+[[nodiscard]] Outcome subscribe(Call& call, Asker& asker);
+[[nodiscard]] Outcome take_events(Call& call, Asker& asker, const TakeEventsRequest& request);
+
+// steps.cc
+[[nodiscard]] Outcome publish(Call& call, Asker& asker, const PublishRequest& request);
+[[nodiscard]] Outcome wait_step(Call& call, Asker& asker, const WaitStepRequest& request);
+[[nodiscard]] Outcome ack_step(Call& call, Asker& asker, const AckStepRequest& request);
+[[nodiscard]] Outcome wait_acks(Call& call, Asker& asker, const WaitAcksRequest& request);
+
+// group.cc
+[[nodiscard]] Outcome join(Call& call, Asker& asker, JoinRequest& request);
+[[nodiscard]] Outcome ready(Call& call, Asker& asker, ReadyRequest& request);
+[[nodiscard]] Outcome group_append(Call& call, Asker& asker, const GroupAppendRequest& request);
+[[nodiscard]] Outcome leave(Call& call, Asker& asker, const LeaveRequest& request);
+
 // withdraw.cc
 [[nodiscard]] Outcome withdraw(Call& call, Asker& asker, const WithdrawRequest& request);
 

@@ -40,6 +40,24 @@ enum class FrameType : std::uint16_t {
   kSharePage = 13,
   kStatus = 14,
   kCancel = 15,  // one-way
+  kChange = 16,
+  kRefresh = 17,
+  kRevoke = 18,
+  kSuspend = 19,
+  kUnmapped = 20,  // one-way
+  kClaim = 21,
+  kMakeTicket = 22,
+  kDropTicket = 23,
+  kSubscribe = 24,
+  kTakeEvents = 25,
+  kPublish = 26,
+  kWaitStep = 27,
+  kAckStep = 28,  // one-way
+  kWaitAcks = 29,
+  kJoin = 30,
+  kReady = 31,
+  kGroupAppend = 32,
+  kLeave = 33,  // one-way
   kError = 0xffff,
 };
 

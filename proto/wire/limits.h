@@ -30,12 +30,23 @@ inline constexpr std::size_t kExportPeers = 64;            // 8 GPUs in 8 parts 
 inline constexpr std::uint64_t kExportChunks = 1u << 20;   // 2 TiB in 2 MiB chunks
 inline constexpr std::uint64_t kExportBytes = 1ull << 50;  // keeps every sum far from 2^64
 inline constexpr std::uint64_t kPingBytes = 1024;
+inline constexpr std::size_t kChangesRemembered = 64;  // layout versions whose chunks are known one by one
+
+// --- groups -------------------------------------------------------------------------------------
+inline constexpr std::uint32_t kGroupWorld = 1024;  // ranks of one node
+inline constexpr std::size_t kAgreementBytes = 256;
+inline constexpr std::size_t kReadyMessageBytes = 512;
 
 // --- one session --------------------------------------------------------------------------------
 inline constexpr std::uint32_t kSessionLeases = 131'072;  // validity slots of one session, 4 B each
 inline constexpr std::size_t kSessionWaits = 1024;        // requests parked on a name
 inline constexpr std::size_t kSessionStagings = 4;        // exports half sent
-inline constexpr std::size_t kRememberedAnswers = 16;     // mutating requests answered again
+inline constexpr std::size_t kSessionTickets = 4096;
+inline constexpr std::size_t kSessionGroups = 256;
+inline constexpr std::size_t kEventsPage = 512;                 // of one TakeEvents
+inline constexpr std::uint64_t kTicketNs = 3'600'000'000'000;   // at most, 1 hour
+inline constexpr std::uint64_t kLingerNs = 86'400'000'000'000;  // at most, 1 day
+inline constexpr std::size_t kRememberedAnswers = 16;           // mutating requests answered again
 inline constexpr std::size_t kOutboxBytes = 256 * 1024;
 inline constexpr std::size_t kOutboxFds = 2 * kFrameFds;
 inline constexpr std::uint64_t kHelloNs = 5'000'000'000;        // from accept to a valid Hello
