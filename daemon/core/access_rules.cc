@@ -24,16 +24,6 @@ Access access_of(const ExportTable& exports, const Export& exported, const Princ
                              static_cast<int>(exported.access));
 }
 
-bool could_read(const ExportTable& exports, const Export& exported, std::uint32_t generation,
-                const Principal& who) {
-  if (who.scope != exported.scope && !who.admin) return false;
-  if (exported.state == ExportState::kLive && may_see(exports, exported, who)) return true;
-  const EndedExport* past = exports.past(exported, generation);
-  if (past == nullptr) return false;
-  return who.admin || who.uid == exported.owner_uid ||
-         granted(exports.acls().at(past->acl), who) != Access::kNone;
-}
-
 bool may_see(const ExportTable& exports, const Export& exported, const Principal& who) {
   return who.admin || access_of(exports, exported, who) != Access::kNone;
 }

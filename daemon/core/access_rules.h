@@ -13,11 +13,7 @@ namespace hb::core {
 // never more than the export gives. Another scope and the admin socket get nothing.
 [[nodiscard]] Access access_of(const ExportTable& exports, const Export& exported, const Principal& who);
 
-// May `who` know that this generation existed? By the ACL it ended with, or by that of the present one.
-[[nodiscard]] bool could_read(const ExportTable& exports, const Export& exported, std::uint32_t generation,
-                              const Principal& who);
-
-// May `who` see a live export in lists?
+// May `who` know of it? An ended one keeps its ACL as long as it is remembered.
 [[nodiscard]] bool may_see(const ExportTable& exports, const Export& exported, const Principal& who);
 
 // May `who` see the ACL and every holder?

@@ -28,7 +28,13 @@ struct WithdrawnAnswer {
   std::vector<std::shared_ptr<const ProcessInfo>> processes;
 };
 
-using Answer = std::variant<Error, Exported, LeaseAnswer, std::shared_ptr<const WithdrawnAnswer>>;
+// An answer that has no contents: which one of ReplyBody.
+struct Done {
+  std::uint8_t index = 0;
+};
+
+using Answer =
+    std::variant<Error, Exported, LeaseAnswer, std::shared_ptr<const WithdrawnAnswer>, TicketMade, Done>;
 
 class AnswerLog {
  public:

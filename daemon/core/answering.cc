@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
+#include <algorithm>
+
 #include "core/failure.h"
+#include "core/grant.h"
 #include "core/verbs.h"
 
 namespace hb::core {
@@ -16,18 +19,31 @@ Answer to_remember(const Core& core, const ReplyBody& body) {
     auto kept = std::make_shared<WithdrawnAnswer>();
     kept->body = *withdrawn;
     for (Holder& holder : kept->body.holders) {
-      const Session* session = core.sessions.find(holder.session.id);
-      kept->processes.push_back(session->process);
+      if (const Session* session = core.sessions.find(holder.session.id))
+        kept->processes.push_back(session->process);
     }
     return std::shared_ptr<const WithdrawnAnswer>(std::move(kept));
   }
-  return std::get<Error>(body);
+  if (const auto* made = std::get_if<TicketMade>(&body)) return *made;
+  if (const auto* error = std::get_if<Error>(&body)) return *error;
+  return Done{static_cast<std::uint8_t>(body.index())};
+}
+
+// An answer without contents.
+ReplyBody empty_body(Done done) {
+  if (done.index == ReplyBody(Published{}).index()) return Published{};
+  return TicketDropped{};
 }
 
 ReplyBody lease_again(Core& core, const LeaseAnswer& first, std::uint32_t max_handles) {
-  if (core.leases.find(first.lease) != nullptr) return describe_lease(core, first.lease, max_handles);
+  const Lease* const lease = core.leases.find(first.lease);
   const Export* e = core.exports.find(first.exported);
-  if (e != nullptr && e->state == ExportState::kLive && e->generation == first.generation)
+  if (lease != nullptr && lease->current) return describe_lease(core, first.lease, std::max(max_handles, 1u));
+  if (lease != nullptr && e != nullptr && is_current(e->state))
+    return failure(HB_STALE,
+                   "this acquire was answered before and its chunks have changed since; refresh the "
+                   "lease, or release it and acquire anew");
+  if (e != nullptr && is_current(e->state) && e->generation == first.generation)
     return failure(HB_NOT_HELD, "this acquire was answered before and its lease has been released");
   return failure(HB_GONE, "this acquire was answered before and its export has ended since");
 }
@@ -60,6 +76,8 @@ std::optional<ReplyBody> answered_before(Core& core, const Asker& asker, const R
   if (const auto* exported = std::get_if<Exported>(first)) return *exported;
   if (const auto* withdrawn = std::get_if<std::shared_ptr<const WithdrawnAnswer>>(first))
     return (*withdrawn)->body;
+  if (const auto* made = std::get_if<TicketMade>(first)) return *made;
+  if (const auto* done = std::get_if<Done>(first)) return empty_body(*done);
   return std::get<Error>(*first);
 }
 

@@ -7,8 +7,10 @@
 
 #include "core/core.h"
 #include "core/ending.h"
+#include "core/event_table.h"
 #include "core/failure.h"
 #include "core/invariants.h"
+#include "core/ticket.h"
 #include "core/verbs.h"
 #include "wire/limits.h"
 
@@ -94,8 +96,23 @@ Outcome carry_out(Call& call, Asker& asker, Request& request) {
 }
 
 void expire(Call& call) {
-  expire_waits(call);
-  call.core.exports.forget_expired(call.now);
+  Core& core = call.core;
+  while (core.deadlines.next() <= call.now) {
+    const std::optional<Deadline> due = core.deadlines.pop_due(call.now);
+    switch (due->kind) {
+      case Deadline::Kind::kWait:
+        expire_wait(call, due->slot);
+        break;
+      case Deadline::Kind::kLinger:
+        expire_orphan(call, due->slot);
+        break;
+      case Deadline::Kind::kTicket:
+        expire_ticket(call, due->slot);
+        break;
+    }
+  }
+  core.exports.forget_expired(call.now);
+  call.close_gathered();
 }
 
 }  // namespace
@@ -137,11 +154,13 @@ void Broker::disconnect(SessionId id, Time now, Effects& out) {
   if (session == nullptr) return;
   session->ending = true;
   Call call{core, now, out};
+  leave_groups(call, *session);
   while (session->waits != kNoSlot) static_cast<void>(take_wait(core, session->waits));
   expire(call);
   while (!session->stagings.empty()) drop_staging(call, *session, session->stagings.back().get());
   while (session->leases != kNoSlot) end_lease(call, session->leases);
-  while (session->exports != kNoSlot) end_export(call, session->exports);
+  while (session->exports != kNoSlot) leave_export(call, session->exports);
+  while (session->events != kNoSlot) drop_event(core, session->events);
   call.close_gathered();
   core.quota.give_back_session(session->principal);
   core.sessions.erase(id.slot());
@@ -179,6 +198,10 @@ void Broker::apply(SessionId id, std::uint64_t request_id, std::uint16_t frame_t
   call.close_gathered();
   if (outcome.body && (request_id != 0 || !is_one_way(request)))
     answer(call, asker, mutating, std::move(*outcome.body), outcome.after_close);
+  if (outcome.ring) {
+    session->rung = true;
+    out.emplace_back(Ring{id});
+  }
   if (outcome.completed != kNoSlot) wake_waiters(call, outcome.completed);
 }
 
@@ -196,6 +219,13 @@ std::vector<Broker::Candidate> Broker::readonly_candidates(SessionId id,
   const Session* session = state_->core.sessions.find(id);
   return session == nullptr ? std::vector<Candidate>()
                             : candidates_of(state_->core, session->principal, request);
+}
+
+std::vector<Broker::Candidate> Broker::readonly_candidates(SessionId id,
+                                                           const RefreshRequest& request) const {
+  Session* session = state_->core.sessions.find(id);
+  if (session == nullptr) return {};
+  return candidates_of(state_->core, Asker{id, *session}, request);
 }
 
 void Broker::note_extra_fds(std::int64_t change) { state_->core.fds.note_extra(change); }

@@ -69,6 +69,8 @@ class Broker {
   };
   [[nodiscard]] std::vector<Candidate> readonly_candidates(SessionId session,
                                                            const AcquireRequest& request) const;
+  [[nodiscard]] std::vector<Candidate> readonly_candidates(SessionId session,
+                                                           const RefreshRequest& request) const;
 
   // The edge reopened a handle read-only and keeps one descriptor more (or closed it again).
   void note_extra_fds(std::int64_t change);

@@ -22,6 +22,24 @@
 
 namespace hb::core {
 
+// What one session has not been told yet, of one lease or of an export it owned (event_table.h). Later things
+// take the place of earlier ones that they overtake.
+struct PendingEvent {
+  LeaseId lease;  // none: the owner is to be told
+  ExportId exported;
+  std::uint32_t generation = 0;      // of the owner's export
+  std::uint64_t layout_version = 0;  // likewise
+  std::uint32_t session = kNoSlot;
+  Links of_session;
+  Time since = 0;
+  EventKind end = EventKind::kNone;    // withdrawn, revoked, gone, or the owner's death where that is the end
+  EventKind sleep = EventKind::kNone;  // suspended or resumed
+  EventKind owner = EventKind::kNone;  // died or claimed
+  bool grown = false;
+  ChunkRun replaced;
+};
+using EventTable = SlotTable<PendingEvent, Id<PendingEvent>>;
+
 struct Core {
   explicit Core(const BrokerConfig& with);
 
@@ -31,6 +49,7 @@ struct Core {
   AllocationTable allocations;
   LeaseTable leases;
   WaitTable waits;
+  EventTable events;
   DeadlineQueue deadlines;
   FdBudget fds;
   Quota quota;
@@ -65,6 +84,7 @@ struct Asker {
 struct Outcome {
   std::optional<ReplyBody> body;
   bool after_close = false;
+  bool ring = false;                  // the asker's doorbell, after the answer
   std::uint32_t completed = kNoSlot;  // an export that others may wait for
 
   Outcome() = default;

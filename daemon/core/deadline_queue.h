@@ -15,7 +15,7 @@
 namespace hb::core {
 
 struct Deadline {
-  enum class Kind : std::uint8_t { kWait };
+  enum class Kind : std::uint8_t { kWait, kLinger, kTicket };
   Kind kind = Kind::kWait;
   std::uint32_t slot = 0;  // in the table that the kind means
 };

@@ -10,16 +10,38 @@
 
 namespace hb::core {
 
-// Clears the validity word (unless the session is ending) and forgets the lease.
+// Clears the validity word (unless the session is ending) and forgets the lease. An ended export that nothing
+// holds any more is only remembered from then on, and who waits for that is answered.
 void end_lease(Call& call, std::uint32_t slot);
 
-// All leases, all chunks; the key is dead, the name free, the end remembered. Handles are gathered.
-void end_export(Call& call, std::uint32_t slot);
+// Of a current export: its key is dead, its name free, its holders are told. Leases stay until they are given
+// back. Chunks go, unless tickets still stand for them; handles are gathered.
+void end_export(Call& call, std::uint32_t slot, ExportState as);
+
+// Its owner's session has gone: it ends, or waits for a claim, by its lifetime.
+void leave_export(Call& call, std::uint32_t slot);
+
+// Nobody claimed it in time.
+void expire_orphan(Call& call, std::uint32_t slot);
+
+// Drops what the daemon holds of an ended export, once no ticket stands for it.
+void release_chunks(Call& call, std::uint32_t slot);
+// An ended export may have nothing left that holds it.
+void settle_end(Call& call, std::uint32_t slot);
+
+// The validity word of a lease: what was granted is not current any more.
+void clear_word(Call& call, std::uint32_t lease_slot);
+// The validity words of all its leases: nothing of what was granted is current any more.
+void clear_words(Call& call, std::uint32_t export_slot);
+
+// Puts an export among its owner's, and takes it out.
+void link_owner(Core& core, std::uint32_t slot, std::uint32_t session);
+void unlink_owner(Core& core, std::uint32_t slot);
 
 // A staging that failed or was given up: chunks, promises and the reservation of the name go.
 void drop_staging(Call& call, Session& session, Staging* staging);
 
-// Takes a wait out of its line, its session and the deadlines.
+// Takes a wait out of its line or list, its session and the deadlines.
 [[nodiscard]] Wait take_wait(Core& core, std::uint32_t slot);
 
 }  // namespace hb::core

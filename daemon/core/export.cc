@@ -5,19 +5,18 @@
 #include "core/ending.h"
 #include "core/export_rules.h"
 #include "core/failure.h"
+#include "core/lookup.h"
 #include "core/page.h"
+#include "core/staging.h"
 #include "core/verbs.h"
 #include "wire/name.h"
 
 namespace hb::core {
 
-namespace {
-
 void close_all(Call& call, const std::vector<HandleFacts>& handles) {
   for (const HandleFacts& handle : handles) call.closing.push_back(handle.id);
 }
 
-// Takes over the handles of a page that was found right. Handles held already go into `closing`.
 void take_page(Call& call, SessionId session, const std::vector<NewChunk>& page,
                const std::vector<HandleFacts>& handles, std::vector<Chunk>& out, std::uint64_t& bytes) {
   AllocationTable& allocations = call.core.allocations;
@@ -36,66 +35,20 @@ void take_page(Call& call, SessionId session, const std::vector<NewChunk>& page,
   }
 }
 
-// A record for the name: the remembered one a generation on, or a new one.
-std::uint32_t reserve(Core& core, const Principal& owner, const std::string& name) {
-  if (!name.empty())
-    if (const std::uint32_t slot = core.exports.find_name(owner.scope, owner.uid, name); slot != kNoSlot)
-      return slot;
-  return core.exports.create(owner.scope, owner.uid, name);
+Staging* staging_of(const Core& core, const Session& session, ExportId id) {
+  for (const auto& staging : session.stagings)
+    if (core.exports.id_of(staging->exported) == id) return staging.get();
+  return nullptr;
 }
 
-struct Completing {
-  std::vector<Chunk> chunks;
-  const std::string& metadata;
-  std::uint32_t acl = 0;
-  std::uint32_t placement = 0;
-  HandleKind kind = HandleKind::kMemfd;
-  Access max_access = Access::kNone;
-};
-
-Outcome complete(Call& call, Asker& asker, std::uint32_t slot, Completing&& with) {
-  Core& core = call.core;
-  Export& e = core.exports.at(slot);
-  bool writable = true;
-  e.all_sealed = true;
-  e.size_declared = false;
-  for (const Chunk& chunk : with.chunks) {
-    const Allocation& allocation = core.allocations.at(chunk.allocation);
-    writable = writable && allocation.writable;
-    e.all_sealed = e.all_sealed && allocation.sealed;
-    e.size_declared = e.size_declared || !allocation.size_known;
-  }
-  e.access = writable && with.max_access != Access::kRead ? Access::kReadWrite : Access::kRead;
-  e.chunks = ChunkList(with.chunks, count_allocations(core, with.chunks));
-  if (!with.metadata.empty()) e.metadata = std::make_unique<const std::string>(with.metadata);
-  e.acl = with.acl;
-  e.placement = with.placement;
-  e.kind = with.kind;
-  e.lifetime = Lifetime::kOwner;
-  e.created = call.now;
-  e.layout_version = 1;
-  ++e.generation;
-  core.exports.set_state(slot, ExportState::kLive);
-  e.session = asker.id.slot();
-  link_front<&Export::of_session>(core.exports.table(), asker.session.exports, slot);
-
-  Exported out;
-  out.id = core.exports.id_of(slot);
-  out.generation = e.generation;
-  out.layout_version = e.layout_version;
-  out.received_chunks = with.chunks.size();
-  out.complete = true;
-  out.secret = derive_secret(core.config.master, out.id.value, e.generation);
-  KeyFields fields;
-  fields.broker = core.config.broker_id;
-  fields.export_id = out.id.value;
-  fields.generation = e.generation;
-  fields.length = e.chunks.bytes();
-  out.key = encode_key(fields, out.secret);
-  out.access = e.access;
-  Outcome outcome(std::move(out));
-  outcome.completed = slot;
-  return outcome;
+std::unique_ptr<Staging> take_staging(Core& core, Session& session, const Staging* staging) {
+  core.fds.settle(staging->handles_to_come);  // the rest of the promise is void
+  Quota::give_back(Resource::kStaging, session.charges);
+  const auto own = std::find_if(session.stagings.begin(), session.stagings.end(),
+                                [&](const auto& entry) { return entry.get() == staging; });
+  std::unique_ptr<Staging> taken = std::move(*own);
+  session.stagings.erase(own);
+  return taken;
 }
 
 Exported progress(const Core& core, const Staging& staging) {
@@ -105,10 +58,109 @@ Exported progress(const Core& core, const Staging& staging) {
   return out;
 }
 
-std::optional<Error> refuse(const Core& core, const Principal& principal, const ExportRequest& request,
+void settle_chunks(Core& core, Export& e, const std::vector<Chunk>& chunks) {
+  e.all_sealed = true;
+  e.size_declared = false;
+  for (const Chunk& chunk : chunks) {
+    const Allocation& allocation = core.allocations.at(chunk.allocation);
+    e.all_sealed = e.all_sealed && allocation.sealed;
+    e.size_declared = e.size_declared || !allocation.size_known;
+  }
+  e.chunks = ChunkList(chunks, count_allocations(core, chunks));
+}
+
+Exported exported_reply(const Core& core, std::uint32_t slot) {
+  const Export& e = core.exports.at(slot);
+  Exported out;
+  out.id = core.exports.id_of(slot);
+  out.generation = e.generation;
+  out.layout_version = e.layout_version;
+  out.received_chunks = e.chunks.all().size();
+  out.complete = true;
+  out.size = e.size();
+  out.secret = derive_secret(core.config.master, out.id.value, e.generation);
+  KeyFields fields;
+  fields.broker = core.config.broker_id;
+  fields.export_id = out.id.value;
+  fields.generation = e.generation;
+  fields.length = e.max_size() != 0 ? kToTheEnd : e.size();
+  out.key = encode_key(fields, out.secret);
+  out.access = e.access;
+  return out;
+}
+
+namespace {
+
+struct Completing {
+  std::vector<Chunk> chunks;
+  const std::string& metadata;
+  std::uint32_t acl = 0;
+  std::uint32_t placement = 0;
+  HandleKind kind = HandleKind::kMemfd;
+  Access max_access = Access::kNone;
+  std::uint64_t max_size = 0;
+  bool replace = false;
+  Lifetime lifetime = Lifetime::kOwner;
+  std::uint64_t linger_ns = 0;
+};
+
+Outcome complete(Call& call, Asker& asker, std::uint32_t slot, Completing&& with) {
+  Core& core = call.core;
+  Export& e = core.exports.at(slot);
+  Outcome outcome;
+  if (const Name* name = core.exports.name_of(e); name != nullptr && name->current != kNoSlot) {
+    end_export(call, name->current, ExportState::kWithdrawn);
+    outcome.after_close = true;
+  }
+  settle_chunks(core, e, with.chunks);
+  const bool writable = std::all_of(with.chunks.begin(), with.chunks.end(), [&](const Chunk& chunk) {
+    return core.allocations.at(chunk.allocation).writable;
+  });
+  e.access = writable && with.max_access != Access::kRead ? Access::kReadWrite : Access::kRead;
+  if (!with.metadata.empty()) e.metadata = std::make_unique<const std::string>(with.metadata);
+  e.acl = with.acl;
+  e.placement = with.placement;
+  e.kind = with.kind;
+  e.lifetime = with.lifetime;
+  if (with.max_size != 0) core.exports.life_of(slot).max_size = with.max_size;
+  if (with.linger_ns != 0) core.exports.life_of(slot).linger_ns = with.linger_ns;
+  e.created = call.now;
+  e.layout_version = 1;
+  core.exports.complete(slot);
+  link_owner(core, slot, asker.id.slot());
+  outcome.body = exported_reply(core, slot);
+  outcome.completed = slot;
+  return outcome;
+}
+
+// May this export take the name from what bears it now?
+std::optional<Error> refuse_name(const Core& core, const Asker& asker, const std::string& text,
+                                 bool replace) {
+  const Principal& principal = asker.session.principal;
+  const Name* const name = core.exports.find_name(principal.scope, principal.uid, text);
+  if (name == nullptr) return std::nullopt;
+  const auto taken = [&](std::string_view by, std::uint32_t session) {
+    return failure(
+        HB_EXISTS, "name \"", escape_for_display(text), "\" of uid ", principal.uid, by,
+        session == kNoSlot ? std::string() : core::text(" of session ", core.sessions.id_of(session).value),
+        session == kNoSlot ? "; claim it, export it with `replace`, or choose another name"
+                           : "; withdraw it or choose another name");
+  };
+  if (name->staging != kNoSlot) return taken(" is being exported", core.exports.at(name->staging).session);
+  if (name->current == kNoSlot) return std::nullopt;
+  const Export& e = core.exports.at(name->current);
+  if (e.state == ExportState::kOrphaned)
+    return replace ? std::nullopt
+                   : std::optional(taken(" is taken by an export whose owner has gone", kNoSlot));
+  if (replace && e.session == asker.id.slot()) return std::nullopt;
+  return taken(" is taken by a live export", e.session);
+}
+
+std::optional<Error> refuse(const Core& core, const Asker& asker, const ExportRequest& request,
                             std::uint64_t descriptors) {
+  const Principal& principal = asker.session.principal;
   if (principal.admin) return failure(HB_DENIED, "the admin socket exports nothing: use the main socket");
-  if (auto refused = refuse_terms(request, principal.uid)) return refused;
+  if (auto refused = refuse_terms(request, principal)) return refused;
   PageRules rules{request.kind,
                   promises_write(request),
                   request.total_chunks,
@@ -119,15 +171,8 @@ std::optional<Error> refuse(const Core& core, const Principal& principal, const 
   // Where all comes in one frame the frame itself says how many descriptors there are.
   if (request.chunks.size() >= request.total_chunks) rules.handles = descriptors;
   if (auto refused = refuse_page(rules, request.chunks, request.handles)) return refused;
-  if (!request.name.empty()) {
-    const std::uint32_t slot = core.exports.find_name(principal.scope, principal.uid, request.name);
-    const ExportState state = slot == kNoSlot ? ExportState::kEnded : core.exports.at(slot).state;
-    if (state != ExportState::kEnded)
-      return failure(HB_EXISTS, "name \"", escape_for_display(request.name), "\" of uid ", principal.uid,
-                     state == ExportState::kStaging ? " is being exported" : " is taken by a live export",
-                     " of session ", core.sessions.id_of(core.exports.at(slot).session).value,
-                     "; withdraw it or choose another name");
-  }
+  if (!request.name.empty())
+    if (auto refused = refuse_name(core, asker, request.name, request.replace)) return refused;
   return core.fds.refuse("the export", core.fds_used(), descriptors);
 }
 
@@ -137,14 +182,14 @@ Outcome export_memory(Call& call, Asker& asker, ExportRequest& request) {
   Core& core = call.core;
   const Principal& principal = asker.session.principal;
   const std::uint64_t descriptors = std::max<std::uint64_t>(request.distinct_handles, request.handles.size());
-  auto refused = refuse(core, principal, request, descriptors);
+  auto refused = refuse(core, asker, request, descriptors);
   const bool paged = request.total_chunks > request.chunks.size();
   if (!refused && paged) refused = Quota::charge(Resource::kStaging, asker.session.charges, principal.uid);
   if (refused) {
     close_all(call, request.handles);
     return std::move(*refused);
   }
-  const std::uint32_t slot = reserve(core, principal, request.name);
+  const std::uint32_t slot = core.exports.create(principal.scope, principal.uid, request.name);
   std::vector<Chunk> chunks;
   std::uint64_t bytes = 0;
   take_page(call, asker.id, request.chunks, request.handles, chunks, bytes);
@@ -152,7 +197,8 @@ Outcome export_memory(Call& call, Asker& asker, ExportRequest& request) {
   const std::uint32_t placement = core.exports.placements().take(request.placement);
   if (!paged)
     return complete(call, asker, slot,
-                    {std::move(chunks), request.metadata, acl, placement, request.kind, request.max_access});
+                    {std::move(chunks), request.metadata, acl, placement, request.kind, request.max_access,
+                     request.max_size, request.replace, request.lifetime, request.linger_ns});
 
   auto staging = std::make_unique<Staging>();
   staging->exported = slot;
@@ -161,6 +207,10 @@ Outcome export_memory(Call& call, Asker& asker, ExportRequest& request) {
   staging->placement = placement;
   staging->kind = request.kind;
   staging->max_access = request.max_access;
+  staging->max_size = request.max_size;
+  staging->replace = request.replace;
+  staging->lifetime = request.lifetime;
+  staging->linger_ns = request.linger_ns;
   staging->promises_write = promises_write(request);
   staging->total_chunks = request.total_chunks;
   staging->total_size = request.total_size;
@@ -176,10 +226,25 @@ Outcome export_memory(Call& call, Asker& asker, ExportRequest& request) {
 
 namespace {
 
-Staging* staging_of(const Core& core, const Session& session, ExportId id) {
-  for (const auto& staging : session.stagings)
-    if (core.exports.id_of(staging->exported) == id) return staging.get();
-  return nullptr;
+Outcome complete_staged(Call& call, Asker& asker, Staging* staging) {
+  Core& core = call.core;
+  // What bears the name may have got another owner meanwhile.
+  const Export& e = core.exports.at(staging->exported);
+  const Name* const name = core.exports.name_of(e);
+  if (name != nullptr && name->current != kNoSlot) {
+    const Export& bearer = core.exports.at(name->current);
+    if (bearer.session != kNoSlot && bearer.session != asker.id.slot()) {
+      Error error =
+          failure(HB_EXISTS, "name \"", escape_for_display(name->text), "\" was claimed by session ",
+                  core.sessions.id_of(bearer.session).value, " while the export was being sent");
+      drop_staging(call, asker.session, staging);
+      return error;
+    }
+  }
+  const std::unique_ptr<Staging> done = take_staging(core, asker.session, staging);
+  return complete(call, asker, done->exported,
+                  {std::move(done->chunks), done->metadata, done->acl, done->placement, done->kind,
+                   done->max_access, done->max_size, done->replace, done->lifetime, done->linger_ns});
 }
 
 }  // namespace
@@ -200,6 +265,8 @@ Outcome export_chunks(Call& call, Asker& asker, ExportChunksRequest& request) {
     refused = refuse_page({staging->kind, staging->promises_write, staging->total_chunks, staging->total_size,
                            received, staging->bytes, staging->handles_to_come},
                           request.chunks, request.handles);
+  if (!refused && staging->change != ChangeRequest::Kind::kNone)
+    refused = refuse_change_page(core, *staging, received, request.chunks, request.handles);
   if (refused) {
     close_all(call, request.handles);
     drop_staging(call, asker.session, staging);
@@ -209,17 +276,8 @@ Outcome export_chunks(Call& call, Asker& asker, ExportChunksRequest& request) {
   core.fds.settle(request.handles.size());
   staging->handles_to_come -= request.handles.size();
   if (staging->chunks.size() < staging->total_chunks) return progress(core, *staging);
-
-  // The export takes over what the staging counted; the rest of the promise is void.
-  core.fds.settle(staging->handles_to_come);
-  Quota::give_back(Resource::kStaging, asker.session.charges);
-  const auto own = std::find_if(asker.session.stagings.begin(), asker.session.stagings.end(),
-                                [&](const auto& entry) { return entry.get() == staging; });
-  const std::unique_ptr<Staging> done = std::move(*own);
-  asker.session.stagings.erase(own);
-  return complete(
-      call, asker, done->exported,
-      {std::move(done->chunks), done->metadata, done->acl, done->placement, done->kind, done->max_access});
+  if (staging->change == ChangeRequest::Kind::kNone) return complete_staged(call, asker, staging);
+  return apply_change(call, *take_staging(core, asker.session, staging));
 }
 
 Outcome export_abort(Call& call, Asker& asker, const ExportAbortRequest& request) {

@@ -92,7 +92,28 @@ bool promises_write(const ExportRequest& request) {
                      [](const AclEntry& entry) { return entry.access == Access::kReadWrite; });
 }
 
-std::optional<Error> refuse_terms(const ExportRequest& request, std::uint32_t uid) {
+std::optional<Error> refuse_lifetime(Lifetime lifetime, std::uint64_t linger_ns, const Principal& who) {
+  switch (lifetime) {
+    case Lifetime::kOwner:
+      if (linger_ns == 0) return std::nullopt;
+      return failure(HB_INVALID, "linger_ns ", linger_ns, " with lifetime owner: it is for linger");
+    case Lifetime::kLinger:
+      if (linger_ns == 0) return failure(HB_INVALID, "lifetime linger needs linger_ns above 0");
+      if (linger_ns <= limits::kLingerNs) return std::nullopt;
+      return over_bound("ns of linger", linger_ns, limits::kLingerNs, who.uid);
+    case Lifetime::kPersist:
+      if (linger_ns != 0)
+        return failure(HB_INVALID, "linger_ns ", linger_ns, " with lifetime persist: it is for linger");
+      if (who.may_persist) return std::nullopt;
+      return failure(HB_DENIED, "lifetime persist is a right, and uid ", who.uid,
+                     " does not have it: the daemon's configuration gives it ([policy] persist_uids)");
+  }
+  return failure(HB_UNSUPPORTED, "lifetime ", static_cast<unsigned>(lifetime),
+                 " is not known to this daemon; 0 (owner), 1 (linger) and 2 (persist) are");
+}
+
+std::optional<Error> refuse_terms(const ExportRequest& request, const Principal& who) {
+  const std::uint32_t uid = who.uid;
   if (!request.name.empty())
     if (const auto valid = check_name(request.name); !valid)
       return failure(HB_INVALID, "name: ", valid.error());
@@ -104,9 +125,14 @@ std::optional<Error> refuse_terms(const ExportRequest& request, std::uint32_t ui
                    " is not known to this daemon");
   if (auto refused = refuse_placement(request.placement, uid)) return refused;
   if (auto refused = refuse_acl(request, uid)) return refused;
-  if (request.lifetime != Lifetime::kOwner)
-    return failure(HB_UNSUPPORTED, "lifetime ", static_cast<unsigned>(request.lifetime),
-                   " is not known to this daemon; 0 (owner) is");
+  if (auto refused = refuse_lifetime(request.lifetime, request.linger_ns, who)) return refused;
+  if (request.replace && request.name.empty())
+    return failure(HB_INVALID, "replace is for names, and the export has none");
+  if (request.max_size != 0 && request.max_size < request.total_size)
+    return failure(HB_INVALID, "max_size ", request.max_size, " is below the ", request.total_size,
+                   " bytes of the export itself");
+  if (request.max_size > limits::kExportBytes)
+    return over_bound("bytes of max_size", request.max_size, limits::kExportBytes, uid);
   if (request.total_chunks == 0 || request.total_size == 0 || request.chunks.empty())
     return failure(HB_INVALID, "empty exports are refused: ", request.total_chunks, " chunks, ",
                    request.total_size, " bytes announced, ", request.chunks.size(), " chunks sent");

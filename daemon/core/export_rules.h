@@ -27,7 +27,9 @@ struct PageRules {
 [[nodiscard]] bool promises_write(const ExportRequest& request);
 
 // Everything but the chunks: name, bounds, ACL, device, lifetime, totals.
-[[nodiscard]] std::optional<Error> refuse_terms(const ExportRequest& request, std::uint32_t uid);
+[[nodiscard]] std::optional<Error> refuse_terms(const ExportRequest& request, const Principal& who);
+[[nodiscard]] std::optional<Error> refuse_lifetime(Lifetime lifetime, std::uint64_t linger_ns,
+                                                   const Principal& who);
 
 [[nodiscard]] std::optional<Error> refuse_page(const PageRules& rules, std::span<const NewChunk> chunks,
                                                std::span<const HandleFacts> handles);

@@ -6,24 +6,6 @@
 
 namespace hb::core {
 
-namespace {
-
-constexpr bool may_follow(ExportState from, ExportState to) {
-  switch (from) {
-    case ExportState::kNew:
-      return to == ExportState::kLive || to == ExportState::kStaging;
-    case ExportState::kStaging:
-      return to == ExportState::kLive || to == ExportState::kEnded;
-    case ExportState::kLive:
-      return to == ExportState::kEnded;
-    case ExportState::kEnded:
-      return to == ExportState::kLive || to == ExportState::kStaging;
-  }
-  return false;
-}
-
-}  // namespace
-
 KeyedHash::Input input_of(const Acl& acl) {
   KeyedHash::Input input;
   for (const AclEntry& entry : acl)
@@ -43,21 +25,21 @@ KeyedHash::Input input_of(const Placement& placement) {
 }
 
 ExportTable::ExportTable(const Secret& secret, std::uint64_t remembered, std::uint64_t remembered_ns)
-    : hash_(secret),
-      remembered_(remembered),
+    : remembered_(remembered),
       remembered_ns_(remembered_ns),
+      names_(secret),
       acls_(secret),
       placements_(secret) {}
 
-std::uint32_t ExportTable::hash_of(ScopeId scope, std::uint32_t uid, std::string_view name) const {
-  return hash_(KeyedHash::Input().add(scope.value).add(std::uint64_t{uid}).add(name));
+ExportLife& ExportTable::life_of(std::uint32_t slot) {
+  Export& e = table_.at(slot);
+  if (e.life == nullptr) e.life = std::make_unique<ExportLife>();
+  return *e.life;
 }
 
-std::uint32_t ExportTable::find_name(ScopeId scope, std::uint32_t uid, std::string_view name) const {
-  return by_name_.find(hash_of(scope, uid, name), [&](std::uint32_t slot) {
-    const Export& e = table_.at(slot);
-    return e.scope == scope && e.owner_uid == uid && *e.name == name;
-  });
+const Name* ExportTable::find_name(ScopeId scope, std::uint32_t uid, std::string_view name) const {
+  const std::uint32_t slot = names_.find(scope, uid, name);
+  return slot == kNoSlot ? nullptr : &names_.at(slot);
 }
 
 std::uint32_t ExportTable::create(ScopeId scope, std::uint32_t uid, const std::string& name) {
@@ -65,55 +47,66 @@ std::uint32_t ExportTable::create(ScopeId scope, std::uint32_t uid, const std::s
   Export& e = table_.at(slot);
   e.scope = scope;
   e.owner_uid = uid;
-  if (!name.empty()) {
-    e.name = std::make_unique<const std::string>(name);
-    by_name_.insert(hash_of(scope, uid, name), slot);
-  }
+  if (name.empty()) return slot;
+  e.name = names_.take(scope, uid, name);
+  names_.at(e.name).staging = slot;
   return slot;
+}
+
+void ExportTable::complete(std::uint32_t slot) {
+  Export& e = table_.at(slot);
+  e.generation = 1;
+  if (e.name != kNoSlot) {
+    Name& name = names_.at(e.name);
+    if (name.staging != slot || name.current != kNoSlot) std::abort();
+    name.staging = kNoSlot;
+    name.current = name.latest = slot;
+    e.generation = ++name.generation;
+  }
+  set_state(slot, ExportState::kLive);
+}
+
+void ExportTable::discard(std::uint32_t slot) {
+  Export& e = table_.at(slot);
+  if (e.state != ExportState::kStaging) std::abort();
+  if (e.name != kNoSlot) names_.at(e.name).staging = kNoSlot;
+  erase(slot);
+}
+
+void ExportTable::claim(std::uint32_t slot) {
+  Export& e = table_.at(slot);
+  if (e.state != ExportState::kOrphaned) std::abort();
+  e.generation = e.name == kNoSlot ? e.generation + 1 : ++names_.at(e.name).generation;
+  set_state(slot, ExportState::kLive);
 }
 
 void ExportTable::set_state(std::uint32_t slot, ExportState state) {
   Export& e = table_.at(slot);
   if (!may_follow(e.state, state)) std::abort();
-  if (e.state == ExportState::kLive) --live_;
-  if (state == ExportState::kLive) ++live_;
+  if (is_current(state) && !is_current(e.state)) ++current_;
+  if (is_current(e.state) && !is_current(state)) --current_;
+  if (has_ended(state)) {
+    ++ended_held_;
+    if (e.name != kNoSlot) names_.at(e.name).current = kNoSlot;
+  }
   e.state = state;
 }
 
-void ExportTable::end(std::uint32_t slot, Time now) {
+void ExportTable::remember(std::uint32_t slot, Time now) {
   Export& e = table_.at(slot);
-  set_state(slot, ExportState::kEnded);
+  --ended_held_;
   placements_.drop(std::exchange(e.placement, 0));
-  EndedExport ended;
-  ended.exported = slot;
-  ended.generation = e.generation;
-  ended.acl = std::exchange(e.acl, 0);
-  ended.earlier = e.last_end;
-  ended.at = now;
-  const std::uint32_t number = ends_.emplace(ended);
-  if (e.last_end != kNoSlot) ends_.at(e.last_end).later = number;
-  e.last_end = number;
+  e.metadata.reset();
+  e.life.reset();
+  e.ended = now;
+  e.of_session = {youngest_, kNoSlot};
   if (youngest_ != kNoSlot)
-    ends_.at(youngest_).next = number;
+    table_.at(youngest_).of_session.next = slot;
   else
-    oldest_ = number;
-  youngest_ = number;
-  while (ends_.size() > remembered_) forget_oldest();
-}
-
-void ExportTable::unstage(std::uint32_t slot) {
-  set_state(slot, ExportState::kEnded);
-  drop_if_forgotten(slot);
-}
-
-const EndedExport* ExportTable::past(const Export& exported, std::uint32_t generation) const {
-  // Generations fall along the chain.
-  for (std::uint32_t number = exported.last_end; number != kNoSlot; number = ends_.at(number).earlier) {
-    const EndedExport& ended = ends_.at(number);
-    if (ended.generation == generation) return &ended;
-    if (ended.generation < generation) break;
-  }
-  return nullptr;
+    oldest_ = slot;
+  youngest_ = slot;
+  ++remembered_count_;
+  while (remembered_count_ > remembered_) forget_oldest();
 }
 
 void ExportTable::forget_expired(Time now) {
@@ -122,31 +115,28 @@ void ExportTable::forget_expired(Time now) {
 
 Time ExportTable::next_expiry() const {
   if (oldest_ == kNoSlot) return kNever;
-  const Time at = ends_.at(oldest_).at;
+  const Time at = table_.at(oldest_).ended;
   return at > kNever - remembered_ns_ ? kNever : at + remembered_ns_;
 }
 
 void ExportTable::forget_oldest() {
-  const std::uint32_t number = oldest_;
-  const EndedExport ended = ends_.at(number);
-  oldest_ = ended.next;
-  if (oldest_ == kNoSlot) youngest_ = kNoSlot;
-  acls_.drop(ended.acl);
-  ends_.erase(number);
-  Export& e = table_.at(ended.exported);
-  // The oldest of all is the oldest of its export: the tail of that chain.
-  if (e.last_end == number) {
-    e.last_end = kNoSlot;
-    drop_if_forgotten(ended.exported);
-    return;
-  }
-  ends_.at(ended.later).earlier = kNoSlot;
+  const std::uint32_t slot = oldest_;
+  oldest_ = table_.at(slot).of_session.next;
+  if (oldest_ == kNoSlot)
+    youngest_ = kNoSlot;
+  else
+    table_.at(oldest_).of_session.previous = kNoSlot;
+  --remembered_count_;
+  acls_.drop(std::exchange(table_.at(slot).acl, 0));
+  erase(slot);
 }
 
-void ExportTable::drop_if_forgotten(std::uint32_t slot) {
-  const Export& e = table_.at(slot);
-  if (e.state != ExportState::kEnded || e.last_end != kNoSlot) return;
-  if (e.name) by_name_.erase(hash_of(e.scope, e.owner_uid, *e.name), slot);
+void ExportTable::erase(std::uint32_t slot) {
+  const std::uint32_t name = table_.at(slot).name;
+  if (name != kNoSlot) {
+    if (names_.at(name).latest == slot) names_.at(name).latest = kNoSlot;
+    names_.drop(name);
+  }
   table_.erase(slot);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
 //
-// Every export there is, is being sent, or has ended and is remembered. By id an index, by (scope, owner
-// uid, name) one hash lookup. A name has one record, whatever the state: its next export is a generation
-// more.
+// Exports: those that are there, and as much of the ended ones as tells GONE, STALE and REVOKED from
+// NOT_FOUND, and who still holds them. Every export has a record and an id of its own; a name goes from one
+// to the next.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,14 @@
 #include <vector>
 
 #include "core/chunk_list.h"
+#include "core/export_life.h"
+#include "core/export_state.h"
 #include "core/intern_table.h"
-#include "core/slot_index.h"
+#include "core/name_table.h"
 #include "core/slot_table.h"
 #include "core/types.h"
 
 namespace hb::core {
-
-// Values that go on the wire are fixed for ever; owner-died, suspended and revoked get the next ones.
-enum class ExportState : std::uint8_t {
-  kNew = 0,
-  kLive = 1,
-  kStaging = 2,  // pages are still to come; nobody sees it, its name is reserved
-  kEnded = 3,    // remembered, so that old keys are answered truly
-};
 
 using Acl = std::vector<AclEntry>;
 
@@ -34,37 +28,35 @@ struct Export {
   ChunkList chunks;
   std::uint64_t layout_version = 0;
   Time created = 0;
+  Time ended = 0;  // since when it is remembered: nothing holds it any more
   ScopeId scope;
-  std::unique_ptr<const std::string> name;      // none = anonymous
   std::unique_ptr<const std::string> metadata;  // none = empty
-  std::uint32_t generation = 0;                 // of the last complete export; 0 = never one
+  std::unique_ptr<ExportLife> life;             // none = a plain one
+  std::uint32_t name = kNoSlot;                 // none = anonymous
+  std::uint32_t generation = 0;
   std::uint32_t owner_uid = 0;
-  std::uint32_t session = kNoSlot;  // of the owner, while live or staging
-  Links of_session;                 // while live
+  std::uint32_t session = kNoSlot;  // of the owner, while live, suspended or staging
+  Links of_session;                 // while live or suspended; of a remembered one: the line of those
   std::uint32_t leases = kNoSlot;   // list through Lease::of_export
   std::uint32_t lease_count = 0;
-  std::uint32_t acl = 0;        // in acls()
-  std::uint32_t placement = 0;  // in placements()
-  std::uint32_t last_end = kNoSlot;
+  std::uint32_t acl = 0;        // in acls(); kept until it is forgotten
+  std::uint32_t placement = 0;  // in placements(); kept until nothing holds it
+  HandleKind kind = HandleKind::kMemfd;
   ExportState state = ExportState::kNew;
   Lifetime lifetime = Lifetime::kOwner;
-  HandleKind kind = HandleKind::kMemfd;
   Access access : 2 = Access::kNone;  // the most it gives to anyone
   bool all_sealed : 1 = false;
   bool size_declared : 1 = false;
+
+  [[nodiscard]] std::uint32_t ticket_count() const { return life == nullptr ? 0 : life->ticket_count; }
+  [[nodiscard]] std::uint64_t max_size() const { return life == nullptr ? 0 : life->max_size; }
+  // Where it grows, or slept: what size it has.
+  [[nodiscard]] std::uint64_t size() const {
+    if (life != nullptr && has_ended(state)) return life->ended_size;
+    return state == ExportState::kSuspended ? life->suspended_size : chunks.bytes();
+  }
 };
 static_assert(sizeof(Export) <= 128);
-
-// One remembered end: who could read that generation.
-struct EndedExport {
-  std::uint32_t exported = kNoSlot;
-  std::uint32_t generation = 0;
-  std::uint32_t acl = 0;
-  std::uint32_t earlier = kNoSlot;  // ends of the same export
-  std::uint32_t later = kNoSlot;
-  std::uint32_t next = kNoSlot;  // younger, of all
-  Time at = 0;
-};
 
 class ExportTable {
  public:
@@ -75,21 +67,27 @@ class ExportTable {
   [[nodiscard]] Export& at(std::uint32_t slot) { return table_.at(slot); }
   [[nodiscard]] const Export& at(std::uint32_t slot) const { return table_.at(slot); }
   [[nodiscard]] ExportId id_of(std::uint32_t slot) const { return table_.id_of(slot); }
-  // Any state; kNoSlot when there is no record.
-  [[nodiscard]] std::uint32_t find_name(ScopeId scope, std::uint32_t uid, std::string_view name) const;
+  [[nodiscard]] ExportLife& life_of(std::uint32_t slot);  // made when there is none yet
+  // The record of a name; nullptr when nothing of that name is remembered.
+  [[nodiscard]] const Name* find_name(ScopeId scope, std::uint32_t uid, std::string_view name) const;
+  [[nodiscard]] const Name* name_of(const Export& exported) const {
+    return exported.name == kNoSlot ? nullptr : &names_.at(exported.name);
+  }
 
-  // A record in state kNew. The name, when there is one, must have none yet.
+  // A record in state kNew; a named one is that name's staging until it bears it.
   [[nodiscard]] std::uint32_t create(ScopeId scope, std::uint32_t uid, const std::string& name);
-  // The only setter. A transition that is not in the table is a defect: it stops the process, since going
-  // on could hand out the wrong memory.
+  // kNew or kStaging to kLive: it bears its name, one generation on. Nothing else may bear it then.
+  void complete(std::uint32_t slot);
+  // A staging that came to nothing leaves no trace.
+  void discard(std::uint32_t slot);
+  // Orphaned to live again, one generation on.
+  void claim(std::uint32_t slot);
+  // The only setter of states that are not above. A transition that is not in the table is a defect: it
+  // stops the process, since going on could hand out the wrong memory. An ended one loses its name.
   void set_state(std::uint32_t slot, ExportState state);
-  // kLive to kEnded: the ACL moves into the memory of ends, chunks and metadata must be empty.
-  void end(std::uint32_t slot, Time now);
-  // A staging that came to nothing: what was remembered before it is remembered again.
-  void unstage(std::uint32_t slot);
 
-  // The remembered end of that generation, or nullptr.
-  [[nodiscard]] const EndedExport* past(const Export& exported, std::uint32_t generation) const;
+  // Nothing holds an ended export any more: from now on it is only remembered, for the usual time.
+  void remember(std::uint32_t slot, Time now);
   void forget_expired(Time now);
   [[nodiscard]] Time next_expiry() const;
 
@@ -99,28 +97,28 @@ class ExportTable {
   [[nodiscard]] const InternTable<Placement>& placements() const { return placements_; }
   [[nodiscard]] const SlotTable<Export, ExportId>& table() const { return table_; }
   [[nodiscard]] SlotTable<Export, ExportId>& table() { return table_; }
-  [[nodiscard]] const SlotTable<EndedExport, Id<EndedExport>>& ends() const { return ends_; }
+  [[nodiscard]] const NameTable& names() const { return names_; }
   [[nodiscard]] std::uint32_t oldest_end() const { return oldest_; }
-  [[nodiscard]] std::uint64_t live() const { return live_; }
+  [[nodiscard]] std::uint64_t remembered() const { return remembered_count_; }
   [[nodiscard]] std::uint64_t remembered_limit() const { return remembered_; }
-  [[nodiscard]] std::size_t names() const { return by_name_.size(); }
+  [[nodiscard]] std::uint64_t current() const { return current_; }        // live, suspended, orphaned
+  [[nodiscard]] std::uint64_t ended_held() const { return ended_held_; }  // ended, and not only remembered
 
  private:
-  [[nodiscard]] std::uint32_t hash_of(ScopeId scope, std::uint32_t uid, std::string_view name) const;
   void forget_oldest();
-  void drop_if_forgotten(std::uint32_t slot);
+  void erase(std::uint32_t slot);
 
-  KeyedHash hash_;
   std::uint64_t remembered_;
   std::uint64_t remembered_ns_;
   SlotTable<Export, ExportId> table_;
-  SlotIndex by_name_;
+  NameTable names_;
   InternTable<Acl> acls_;
   InternTable<Placement> placements_;
-  SlotTable<EndedExport, Id<EndedExport>> ends_;
   std::uint32_t oldest_ = kNoSlot;
   std::uint32_t youngest_ = kNoSlot;
-  std::uint64_t live_ = 0;
+  std::uint64_t remembered_count_ = 0;
+  std::uint64_t current_ = 0;
+  std::uint64_t ended_held_ = 0;
 };
 
 [[nodiscard]] KeyedHash::Input input_of(const Acl& acl);

@@ -37,8 +37,11 @@ Verdict along(const Table& table, std::uint32_t head, std::uint64_t& length, Che
   return {};
 }
 
+// Chunks an allocation is counted by.
+using References = std::unordered_map<std::uint64_t, std::uint64_t>;
+
 Verdict check_chunks(const Core& core, std::span<const Chunk> chunks, std::uint32_t slot,
-                     std::unordered_map<std::uint64_t, std::uint64_t>& references) {
+                     References& references) {
   std::uint64_t start = 0;
   for (const Chunk& chunk : chunks) {
     const Allocation* allocation = core.allocations.find(chunk.allocation);
@@ -52,59 +55,121 @@ Verdict check_chunks(const Core& core, std::span<const Chunk> chunks, std::uint3
   return {};
 }
 
-Verdict check_exports(const Core& core, std::unordered_map<std::uint64_t, std::uint64_t>& references) {
-  std::uint64_t live = 0;
-  std::uint64_t named = 0;
-  const Verdict verdict = each(core.exports.table(), [&](std::uint32_t slot, const Export& e) -> Verdict {
-    named += e.name != nullptr ? 1 : 0;
-    if (e.name && core.exports.find_name(e.scope, e.owner_uid, *e.name) != slot)
-      return text("export ", slot, " is not found by its name");
-    switch (e.state) {
-      case ExportState::kNew:
-        return text("export ", slot, " was never finished");
-      case ExportState::kLive:
-        ++live;
-        if (e.generation == 0 || e.layout_version == 0) return text("live export ", slot, " without version");
-        if (e.access == Access::kNone) return text("live export ", slot, " gives nothing");
-        if (e.chunks.all().empty()) return text("live export ", slot, " is empty");
-        if (!core.sessions.live(e.session)) return text("live export ", slot, " has no session");
-        if (core.sessions.at(e.session).principal.uid != e.owner_uid)
-          return text("export ", slot, " belongs to another uid's session");
-        return check_chunks(core, e.chunks.all(), slot, references);
-      case ExportState::kStaging:
-        if (!core.sessions.live(e.session)) return text("staging ", slot, " has no session");
-        break;
-      case ExportState::kEnded:
-        if (e.last_end == kNoSlot) return text("ended export ", slot, " is kept but not remembered");
-        if (e.session != kNoSlot) return text("ended export ", slot, " has a session");
-        break;
-    }
-    if (!e.chunks.all().empty() || e.leases != kNoSlot || e.metadata || e.acl != 0 || e.placement != 0)
-      return text("export ", slot, " is not live and still holds something");
-    return {};
-  });
-  if (!verdict.empty()) return verdict;
-  if (live != core.exports.live()) return "count of live exports";
-  if (named != core.exports.names()) return "a name leads to no export";
+Verdict check_held(const Core& core, std::uint32_t slot, const Export& e, References& references) {
+  if (e.generation == 0 || e.layout_version == 0) return text("export ", slot, " without version");
+  if (e.access == Access::kNone) return text("export ", slot, " gives nothing");
+  if (e.chunks.all().empty()) return text("export ", slot, " is empty");
+  if (e.max_size() != 0 && e.chunks.bytes() > e.max_size())
+    return text("export ", slot, " has outgrown its maximum");
+  return check_chunks(core, e.chunks.all(), slot, references);
+}
+
+Verdict check_owner(const Core& core, std::uint32_t slot, const Export& e) {
+  if (!core.sessions.live(e.session)) return text("export ", slot, " has no session");
+  if (core.sessions.at(e.session).principal.uid != e.owner_uid)
+    return text("export ", slot, " belongs to another uid's session");
   return {};
 }
 
+// Ended: in the line of those remembered, or held by someone.
+Verdict check_ended(const Core& core, std::uint32_t slot, const Export& e, References& references) {
+  if (e.session != kNoSlot) return text("ended export ", slot, " has a session");
+  const bool held = e.lease_count != 0 || e.ticket_count() != 0;
+  if (held != (e.ended == 0)) return text("ended export ", slot, " is held and remembered, or neither");
+  if (held && e.life == nullptr) return text("ended export ", slot, " does not know what it was");
+  if (!held && (e.metadata || e.placement != 0 || e.life != nullptr))
+    return text("remembered export ", slot, " still holds something");
+  if (e.ticket_count() != 0) return check_chunks(core, e.chunks.all(), slot, references);
+  return e.chunks.all().empty() ? Verdict() : text("ended export ", slot, " still has chunks");
+}
+
+Verdict check_export(const Core& core, std::uint32_t slot, const Export& e, References& references) {
+  switch (e.state) {
+    case ExportState::kNew:
+      return text("export ", slot, " was never finished");
+    case ExportState::kLive:
+      if (Verdict v = check_owner(core, slot, e); !v.empty()) return v;
+      return check_held(core, slot, e, references);
+    case ExportState::kOrphaned:
+      if (e.session != kNoSlot) return text("orphan ", slot, " has a session");
+      if (e.lifetime == Lifetime::kOwner) return text("orphan ", slot, " should have ended with its owner");
+      return check_held(core, slot, e, references);
+    case ExportState::kSuspended:
+      if (!e.chunks.all().empty()) return text("suspended export ", slot, " has chunks");
+      return check_owner(core, slot, e);
+    case ExportState::kStaging:
+      if (!e.chunks.all().empty() || e.leases != kNoSlot || e.metadata || e.acl != 0 || e.placement != 0)
+        return text("staging ", slot, " holds something already");
+      return check_owner(core, slot, e);
+    case ExportState::kGone:
+    case ExportState::kWithdrawn:
+    case ExportState::kRevoked:
+      return check_ended(core, slot, e, references);
+  }
+  return text("export ", slot, " is in no state");
+}
+
+Verdict check_name(const Core& core, std::uint32_t slot, const Export& e) {
+  if (e.name == kNoSlot) return {};
+  const Name& name = core.exports.names().at(e.name);
+  if (core.exports.find_name(e.scope, e.owner_uid, name.text) != &name)
+    return text("export ", slot, " is not found by its name");
+  if ((name.current == slot) != is_current(e.state)) return text("export ", slot, " bears its name wrongly");
+  if ((name.staging == slot) != (e.state == ExportState::kStaging))
+    return text("export ", slot, " reserves its name wrongly");
+  if (e.generation > name.generation) return text("export ", slot, " is ahead of its name");
+  return {};
+}
+
+Verdict check_exports(const Core& core, References& references) {
+  std::uint64_t current = 0;
+  std::uint64_t held = 0;
+  std::uint64_t named = 0;
+  const Verdict verdict = each(core.exports.table(), [&](std::uint32_t slot, const Export& e) -> Verdict {
+    named += e.name != kNoSlot ? 1 : 0;
+    current += is_current(e.state) ? 1 : 0;
+    held += has_ended(e.state) && e.ended == 0 ? 1 : 0;
+    if (Verdict v = check_name(core, slot, e); !v.empty()) return v;
+    return check_export(core, slot, e, references);
+  });
+  if (!verdict.empty()) return verdict;
+  if (current != core.exports.current()) return "count of current exports";
+  if (held != core.exports.ended_held()) return "count of ended exports that are held";
+  std::uint64_t records = 0;
+  static_cast<void>(each(core.exports.names().table(), [&](std::uint32_t, const Name& name) {
+    records += name.records;
+    return Verdict();
+  }));
+  return named == records ? Verdict() : "a name counts its exports wrongly";
+}
+
 Verdict check_ends(const Core& core) {
-  const auto& ends = core.exports.ends();
-  if (ends.size() > core.exports.remembered_limit()) return "more ends remembered than allowed";
+  if (core.exports.remembered() > core.exports.remembered_limit()) return "more ends remembered than allowed";
   std::uint64_t count = 0;
   Time before = 0;
-  for (std::uint32_t number = core.exports.oldest_end(); number != kNoSlot; number = ends.at(number).next) {
-    const EndedExport& end = ends.at(number);
-    if (end.at < before) return "ends are remembered out of order";
-    before = end.at;
-    if (!core.exports.table().live(end.exported)) return "an end of no export is remembered";
-    const Export& e = core.exports.at(end.exported);
-    if (core.exports.past(e, end.generation) != &end) return "a remembered end is not found";
-    if (end.generation > e.generation) return "an end of a generation that never was";
-    ++count;
+  for (std::uint32_t slot = core.exports.oldest_end(); slot != kNoSlot;) {
+    if (!core.exports.table().live(slot)) return "an end of no export is remembered";
+    const Export& e = core.exports.at(slot);
+    if (!has_ended(e.state)) return text("export ", slot, " is remembered and has not ended");
+    if (e.ended < before) return "ends are remembered out of order";
+    before = e.ended;
+    if (++count > core.exports.remembered()) return "the line of ends is longer than their number";
+    slot = e.of_session.next;
   }
-  return count == ends.size() ? Verdict() : "an end is lost from the line";
+  return count == core.exports.remembered() ? Verdict() : "an end is lost from the line";
+}
+
+Verdict check_range(const Export& e, std::uint32_t slot, const Lease& lease) {
+  const auto chunks = e.chunks.all();
+  if (chunks.empty()) return {};
+  if (lease.length == 0 || lease.offset + lease.length > e.chunks.bytes())
+    return text("lease ", slot, " leaves its export");
+  const Chunk& first = chunks[lease.first_chunk];
+  const Chunk& last = chunks[lease.first_chunk + lease.chunk_count - 1];
+  if (lease.offset < first.start || lease.offset >= first.start + first.size ||
+      lease.offset + lease.length <= last.start || lease.offset + lease.length > last.start + last.size)
+    return text("lease ", slot, " counts the wrong chunks");
+  return {};
 }
 
 Verdict check_leases(const Core& core) {
@@ -113,31 +178,59 @@ Verdict check_leases(const Core& core) {
     if (!core.exports.table().live(lease.exported)) return text("lease ", slot, " has no export");
     const Export& e = core.exports.at(lease.exported);
     const Session& session = core.sessions.at(lease.session);
-    if (e.state != ExportState::kLive) return text("lease ", slot, " is on an export that is not live");
     if (e.scope != session.principal.scope) return text("lease ", slot, " crosses scopes");
     if (!allows(e.access, lease.access)) return text("lease ", slot, " has more access than its export");
-    if (lease.layout_version != e.layout_version) return text("lease ", slot, " is of another layout");
-    if (lease.validity_value == 0 || !session.validity.taken(lease.validity_slot))
+    if (lease.layout_version > e.layout_version) return text("lease ", slot, " is ahead of its export");
+    if (lease.current && !can_be_acquired(e.state)) return text("lease ", slot, " is current of what ended");
+    if (lease.unmap_asked && e.state != ExportState::kSuspended)
+      return text("lease ", slot, " is asked to unmap what is not asleep");
+    if (lease.validity_value == 0 || (lease.validity_value & kGrownBit) != 0 ||
+        !session.validity.taken(lease.validity_slot))
       return text("lease ", slot, " has no validity word");
-    if (lease.length == 0 || lease.offset + lease.length > e.chunks.bytes())
-      return text("lease ", slot, " leaves its export");
-    const auto chunks = e.chunks.all();
-    const Chunk& first = chunks[lease.first_chunk];
-    const Chunk& last = chunks[lease.first_chunk + lease.chunk_count - 1];
-    if (lease.offset < first.start || lease.offset >= first.start + first.size ||
-        lease.offset + lease.length <= last.start || lease.offset + lease.length > last.start + last.size)
-      return text("lease ", slot, " counts the wrong chunks");
-    return {};
+    if (lease.pending != kNoSlot &&
+        (!core.events.live(lease.pending) || core.events.at(lease.pending).lease != core.leases.id_of(slot)))
+      return text("lease ", slot, " points at another's event");
+    return check_range(e, slot, lease);
   });
 }
 
+// Waits that are not on a line of names are on the list of their export, or a group has them.
+Verdict check_waits_of_exports(const Core& core) {
+  std::uint64_t wanted = 0;
+  static_cast<void>(each(core.waits.table(), [&](std::uint32_t, const Wait& wait) {
+    wanted += wait.acquire() == nullptr && !std::holds_alternative<MemberWait>(wait.what) ? 1 : 0;
+    return Verdict();
+  }));
+  std::uint64_t found = 0;
+  const Verdict verdict = each(core.exports.table(), [&](std::uint32_t, const Export& e) -> Verdict {
+    if (e.life == nullptr) return {};
+    return along<&Wait::of_line>(core.waits.table(), e.life->waits, found,
+                                 [](const Wait&) { return Verdict(); });
+  });
+  if (!verdict.empty()) return verdict;
+  return wanted == found ? Verdict() : "a wait is on no export's list";
+}
+
+Verdict check_deadlines(const Core& core) {
+  std::uint64_t timed = 0;
+  static_cast<void>(each(core.waits.table(), [&](std::uint32_t, const Wait& wait) {
+    timed += wait.deadline != kNever ? 1 : 0;
+    return Verdict();
+  }));
+  static_cast<void>(each(core.exports.table(), [&](std::uint32_t, const Export& e) {
+    timed += e.life != nullptr && e.life->linger_ticket != kNoSlot ? 1 : 0;
+    return Verdict();
+  }));
+  return timed == core.deadlines.size() && core.deadlines.ordered() ? Verdict() : "deadlines do not match";
+}
+
 struct Sums {
-  std::uint64_t exports = 0, leases = 0, waits = 0, promised = 0, stagings = 0, timed_waits = 0;
+  std::uint64_t exports = 0, leases = 0, events = 0, waits = 0, promised = 0, stagings = 0, timed_waits = 0;
   std::uint64_t staged_acls = 0, staged_placements = 0;
 };
 
 Verdict check_session(const Core& core, std::uint32_t slot, const Session& session, Sums& sums,
-                      std::unordered_map<std::uint64_t, std::uint64_t>& references) {
+                      References& references) {
   std::uint64_t leases = 0;
   std::uint64_t waits = 0;
   const auto own = [&](const auto& entry) {
@@ -151,6 +244,8 @@ Verdict check_session(const Core& core, std::uint32_t slot, const Session& sessi
   if (Verdict v = along<&Lease::of_session>(core.leases, session.leases, leases, own); !v.empty()) return v;
   if (Verdict v = along<&Wait::of_session>(core.waits.table(), session.waits, waits, own); !v.empty())
     return v;
+  if (Verdict v = along<&PendingEvent::of_session>(core.events, session.events, sums.events, own); !v.empty())
+    return v;
   if (leases != session.charges.of(Resource::kLease) || leases != session.validity.in_use())
     return text("session ", slot, " is charged for other leases than it holds");
   if (waits != session.charges.of(Resource::kWait))
@@ -160,7 +255,9 @@ Verdict check_session(const Core& core, std::uint32_t slot, const Session& sessi
     return text("session ", slot, " is charged for other stagings");
   for (const auto& staging : session.stagings) {
     const Export& e = core.exports.at(staging->exported);
-    if (e.state != ExportState::kStaging || e.session != slot)
+    const bool is_new = staging->change == ChangeRequest::Kind::kNone;
+    if (e.session != slot || is_new != (e.state == ExportState::kStaging) ||
+        (!is_new && e.state != ExportState::kLive && e.state != ExportState::kSuspended))
       return text("staging of session ", slot, " has no record");
     if (Verdict v = check_chunks(core, staging->chunks, staging->exported, references); !v.empty()) return v;
     sums.promised += staging->handles_to_come;
@@ -173,8 +270,7 @@ Verdict check_session(const Core& core, std::uint32_t slot, const Session& sessi
   return {};
 }
 
-Verdict check_allocations(const Core& core,
-                          const std::unordered_map<std::uint64_t, std::uint64_t>& references) {
+Verdict check_allocations(const Core& core, const References& references) {
   std::uint64_t bytes = 0;
   std::unordered_set<std::uint64_t> handles;
   const Verdict verdict =
@@ -199,12 +295,7 @@ Verdict check_interned(const Core& core, const Sums& sums) {
     placements += e.placement != 0 ? 1 : 0;
     return Verdict();
   };
-  const auto count_end = [&](std::uint32_t, const EndedExport& end) {
-    acls += end.acl != 0 ? 1 : 0;
-    return Verdict();
-  };
   static_cast<void>(each(core.exports.table(), count_export));
-  static_cast<void>(each(core.exports.ends(), count_end));
   if (acls != core.exports.acls().references()) return "an ACL is counted wrongly";
   if (placements != core.exports.placements().references()) return "a placement is counted wrongly";
   return {};
@@ -230,17 +321,18 @@ std::string first_broken_invariant(const Core& core) {
     if (core.quota.sessions_of(ScopeId{who.first}, who.second) != count)
       return text("uid ", who.second, " is charged for other sessions");
   if (core.quota.sessions() != core.sessions.size()) return "count of sessions";
-  if (sums.exports != core.exports.live()) return "a live export is on no session's list";
+  if (sums.events != core.events.size()) return "an event is on no session's list";
   if (sums.leases != core.leases.size()) return "a lease is on no session's list";
-  if (sums.waits != core.waits.size() || core.waits.in_lines() != core.waits.size())
-    return "a wait is on no list or in no line";
-  if (sums.promised != core.fds.promised()) return "descriptors promised to no staging";
-  std::uint64_t timed = 0;
+  if (sums.waits != core.waits.size()) return "a wait is on no session's list";
+  std::uint64_t for_names = 0;
   static_cast<void>(each(core.waits.table(), [&](std::uint32_t, const Wait& wait) {
-    timed += wait.deadline != kNever ? 1 : 0;
+    for_names += wait.acquire() != nullptr ? 1 : 0;
     return Verdict();
   }));
-  if (timed != core.deadlines.size() || !core.deadlines.ordered()) return "deadlines do not match the waits";
+  if (core.waits.in_lines() != for_names) return "a wait for a name is in no line";
+  if (Verdict v = check_waits_of_exports(core); !v.empty()) return v;
+  if (sums.promised != core.fds.promised()) return "descriptors promised to no staging";
+  if (Verdict v = check_deadlines(core); !v.empty()) return v;
   std::uint64_t on_exports = 0;
   return each(core.exports.table(), [&](std::uint32_t slot, const Export& e) -> Verdict {
     const std::uint64_t before = on_exports;
@@ -248,6 +340,11 @@ std::string first_broken_invariant(const Core& core) {
       return lease.exported == slot ? Verdict() : text("a lease of another export is on the list of ", slot);
     };
     if (Verdict v = along<&Lease::of_export>(core.leases, e.leases, on_exports, own); !v.empty()) return v;
+    std::uint64_t asked = 0;
+    for (std::uint32_t lease = e.leases; lease != kNoSlot; lease = core.leases.at(lease).of_export.next)
+      asked += core.leases.at(lease).unmap_asked ? 1 : 0;
+    if (e.life != nullptr && asked != e.life->unmap_asked)
+      return text("export ", slot, " counts those who have to unmap wrongly");
     return on_exports - before == e.lease_count ? Verdict()
                                                 : text("export ", slot, " counts its leases wrongly");
   });

@@ -24,8 +24,13 @@ struct Lease {
   Links of_export;
   std::uint32_t validity_slot = 0;
   std::uint32_t validity_value = 0;
+  std::uint32_t pending = kNoSlot;  // what its session has not been told yet, in the event table
+  std::uint64_t acked_step = 0;
   Access access = Access::kNone;
   Level level = Level::kNone;
+  bool current = true;       // its validity word says so
+  bool follows = false;      // goes to the end of the export, wherever that comes to be
+  bool unmap_asked = false;  // by a suspension, and not answered
 };
 
 using LeaseTable = SlotTable<Lease, LeaseId>;

@@ -49,8 +49,10 @@ Outcome list(Call& call, Asker& asker, const ListRequest& request) {
     if (listed.exports.size() == limits::kListEntries) return false;
     if (!core.exports.table().live(slot)) return true;
     const Export& e = core.exports.at(slot);
-    if (e.state != ExportState::kLive || !may_see(core.exports, e, principal)) return true;
-    const std::string_view name = e.name ? std::string_view(*e.name) : std::string_view();
+    const bool held = request.ended && has_ended(e.state) && (e.lease_count != 0 || e.ticket_count() != 0);
+    if ((!is_current(e.state) && !held) || !may_see(core.exports, e, principal)) return true;
+    const Name* const named = core.exports.name_of(e);
+    const std::string_view name = named != nullptr ? std::string_view(named->text) : std::string_view();
     if (!name.starts_with(request.prefix)) return true;
     bytes += listed_bytes(core.exports.placements().at(e.placement));
     if (bytes > limits::kListBytes) return false;  // never the first of a page
@@ -63,14 +65,14 @@ Outcome list(Call& call, Asker& asker, const ListRequest& request) {
 Outcome show(Call& call, Asker& asker, const ShowRequest& request) {
   const Core& core = call.core;
   const Principal& principal = asker.session.principal;
-  auto found = find_target(core, principal, request.target);
+  auto found = find_to_look(core, principal, request.target);
   if (!found) return std::move(found.error());
-  const Export& e = core.exports.at(found->slot);
+  const Export& e = core.exports.at(*found);
   const std::span<const Chunk> chunks = e.chunks.all();
-  if (request.first_chunk >= chunks.size())
+  if (request.first_chunk > chunks.size() || (request.first_chunk == chunks.size() && !chunks.empty()))
     return failure(HB_RANGE, "chunk ", request.first_chunk, " asked, the export has ", chunks.size());
   Shown shown;
-  shown.info = info_of(core, found->slot, call.now);
+  shown.info = info_of(core, *found, call.now);
   if (is_owner_or_admin(e, principal)) shown.acl = core.exports.acls().at(e.acl);
   const auto rest = chunks.subspan(request.first_chunk);
   const std::size_t count = std::min(rest.size(), limits::kListEntries);
@@ -85,17 +87,21 @@ Outcome who(Call& call, Asker& asker, const WhoRequest& request) {
   const Core& core = call.core;
   const Principal& principal = asker.session.principal;
   std::uint32_t only = kNoSlot;
+  std::uint32_t name = kNoSlot;  // all that bear or bore it
   if (!std::holds_alternative<std::monostate>(request.target)) {
-    auto found = find_target(core, principal, request.target);
+    auto found = find_to_look(core, principal, request.target);
     if (!found) return std::move(found.error());
-    only = found->slot;
+    only = *found;
+    if (std::holds_alternative<NameRef>(request.target)) name = core.exports.at(only).name;
   }
   const auto visible = [&](const Lease& lease) {
     return is_owner_or_admin(core.exports.at(lease.exported), principal) ||
            same_principal(core.sessions.at(lease.session).principal, principal);
   };
   WhoListed listed;
-  if (only != kNoSlot && request.cursor == 0 && core.exports.at(only).lease_count <= limits::kListEntries) {
+  const bool one_record = name == kNoSlot || core.exports.names().at(name).records == 1;
+  if (only != kNoSlot && one_record && request.cursor == 0 &&
+      core.exports.at(only).lease_count <= limits::kListEntries) {
     for (std::uint32_t slot = core.exports.at(only).leases; slot != kNoSlot;
          slot = core.leases.at(slot).of_export.next)
       if (visible(core.leases.at(slot))) listed.holders.push_back(holder_of(core, slot, call.now));
@@ -105,8 +111,9 @@ Outcome who(Call& call, Asker& asker, const WhoRequest& request) {
     if (listed.holders.size() == limits::kListEntries) return false;
     if (!core.leases.live(slot)) return true;
     const Lease& lease = core.leases.at(slot);
-    if ((only == kNoSlot || lease.exported == only) && visible(lease))
-      listed.holders.push_back(holder_of(core, slot, call.now));
+    const bool meant = only == kNoSlot || lease.exported == only ||
+                       (name != kNoSlot && core.exports.at(lease.exported).name == name);
+    if (meant && visible(lease)) listed.holders.push_back(holder_of(core, slot, call.now));
     return true;
   });
   return listed;
@@ -115,13 +122,15 @@ Outcome who(Call& call, Asker& asker, const WhoRequest& request) {
 Counters count(const Core& core) {
   Counters counters;
   counters.sessions = core.sessions.size();
-  counters.exports = core.exports.live();
+  counters.exports = core.exports.current();
   counters.allocations = core.allocations.size();
   counters.leases = core.leases.size();
   counters.waits = core.waits.size();
   for (std::uint32_t slot = 0; slot < core.sessions.slots(); ++slot)
     if (core.sessions.live(slot)) counters.stagings += core.sessions.at(slot).stagings.size();
-  counters.ended_remembered = core.exports.ends().size();
+  counters.ended_remembered = core.exports.remembered();
+  counters.ended_held = core.exports.ended_held();
+  counters.events_pending = core.events.size();
   counters.bytes = core.allocations.bytes();
   return counters;
 }

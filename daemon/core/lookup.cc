@@ -45,45 +45,103 @@ tl::expected<Found, Error> find_by_key(const Core& core, const Principal& who, c
     return tl::unexpected(unknown_key());
 
   if (fields.generation < e->generation) {
-    if (!could_read(core.exports, *e, fields.generation, who)) return tl::unexpected(unknown_key());
+    if (!may_see(core.exports, *e, who)) return tl::unexpected(unknown_key());
     return tl::unexpected(failure(HB_STALE, "the key is of generation ", fields.generation,
-                                  ", its export is at ", e->generation, "; get a new key or use the name"));
+                                  ", its export was claimed and is at ", e->generation,
+                                  "; get a new key or use the name"));
   }
-  if (e->state != ExportState::kLive) {
-    if (!could_read(core.exports, *e, fields.generation, who)) return tl::unexpected(unknown_key());
-    return tl::unexpected(failure(HB_GONE, "the export of this key has ended"));
+  if (!is_current(e->state)) {
+    if (!has_ended(e->state) || !may_see(core.exports, *e, who)) return tl::unexpected(unknown_key());
+    return tl::unexpected(ended_error(core, *e));
   }
   if (!may_see(core.exports, *e, who)) return tl::unexpected(denied_key(who));
 
-  const std::uint64_t size = e->chunks.bytes();
-  if (fields.length == 0 || fields.offset > size || fields.length > size - fields.offset)
+  const std::uint64_t size = e->size();
+  const bool follows = fields.length == kToTheEnd && fields.offset < size;
+  if (!follows && (fields.length == 0 || fields.offset > size || fields.length > size - fields.offset))
     return tl::unexpected(failure(HB_RANGE, "the key names offset ", fields.offset, " and length ",
                                   fields.length, ", the export has ", size, " bytes"));
-  return Found{id.slot(), fields.offset, fields.length};
+  return Found{id.slot(), fields.offset, follows ? size - fields.offset : fields.length, follows};
 }
 
-tl::expected<Found, Error> find_by_name(const Core& core, const Principal& who, const NameRef& ref) {
+namespace {
+
+Error no_such_name(const Principal& who, const NameRef& ref) {
+  return failure(HB_NOT_FOUND, "no export named \"", escape_for_display(ref.name), "\" of uid ",
+                 ref.owner_uid.value_or(who.uid), " that uid ", who.uid, " may read");
+}
+
+tl::expected<const Name*, Error> name_of(const Core& core, const Principal& who, const NameRef& ref) {
   if (const auto valid = check_name(ref.name); !valid)
     return tl::unexpected(failure(HB_INVALID, "name: ", valid.error()));
-  const std::uint32_t owner = ref.owner_uid.value_or(who.uid);
-  const std::uint32_t slot = core.exports.find_name(who.scope, owner, ref.name);
-  if (slot != kNoSlot) {
-    const Export& e = core.exports.at(slot);
-    if (e.state == ExportState::kLive && may_see(core.exports, e, who))
-      return Found{slot, 0, e.chunks.bytes()};
+  return core.exports.find_name(who.scope, ref.owner_uid.value_or(who.uid), ref.name);
+}
+
+// Ended, and somebody holds it still.
+bool is_held(const Export& e) { return e.lease_count != 0 || e.ticket_count() != 0; }
+
+}  // namespace
+
+tl::expected<Found, Error> find_by_name(const Core& core, const Principal& who, const NameRef& ref) {
+  const auto name = name_of(core, who, ref);
+  if (!name) return tl::unexpected(name.error());
+  if (*name != nullptr && (*name)->current != kNoSlot) {
+    const Export& e = core.exports.at((*name)->current);
+    if (may_see(core.exports, e, who)) return Found{(*name)->current, 0, e.size(), true};
   }
-  return tl::unexpected(failure(HB_NOT_FOUND, "no export named \"", escape_for_display(ref.name),
-                                "\" of uid ", owner, " that uid ", who.uid, " may read"));
+  return tl::unexpected(no_such_name(who, ref));
 }
 
 tl::expected<Found, Error> find_by_id(const Core& core, const Principal& who, ExportId id) {
   const Export* e = core.exports.find(id);
-  if (e != nullptr && e->state == ExportState::kLive && may_see(core.exports, *e, who))
-    return Found{id.slot(), 0, e->chunks.bytes()};
-  if (e != nullptr && e->generation != 0 && e->state != ExportState::kLive &&
-      could_read(core.exports, *e, e->generation, who))
-    return tl::unexpected(failure(HB_GONE, "export ", id.value, " has ended"));
+  if (e != nullptr && may_see(core.exports, *e, who)) {
+    if (is_current(e->state)) return Found{id.slot(), 0, e->size(), true};
+    if (has_ended(e->state)) return tl::unexpected(failure(HB_GONE, "export ", id.value, " has ended"));
+  }
   return tl::unexpected(failure(HB_NOT_FOUND, "no export ", id.value, " that uid ", who.uid, " may read"));
+}
+
+tl::expected<std::uint32_t, Error> find_to_look(const Core& core, const Principal& who,
+                                                const Target& target) {
+  if (const auto* ref = std::get_if<NameRef>(&target)) {
+    const auto name = name_of(core, who, *ref);
+    if (!name) return tl::unexpected(name.error());
+    if (*name == nullptr) return tl::unexpected(no_such_name(who, *ref));
+    for (const std::uint32_t slot : {(*name)->current, (*name)->latest})
+      if (slot != kNoSlot && may_see(core.exports, core.exports.at(slot), who)) return slot;
+    return tl::unexpected(no_such_name(who, *ref));
+  }
+  if (const auto* id = std::get_if<ExportId>(&target)) {
+    const Export* e = core.exports.find(*id);
+    if (e != nullptr && has_ended(e->state) && is_held(*e) && may_see(core.exports, *e, who))
+      return id->slot();
+  }
+  return find_target(core, who, target).map([](const Found& found) { return found.slot; });
+}
+
+tl::expected<std::uint32_t, Error> find_own(const Core& core, const Asker& asker, ExportId id) {
+  const auto found = find_by_id(core, asker.session.principal, id);
+  if (!found) return tl::unexpected(found.error());
+  const Export& e = core.exports.at(found->slot);
+  if (e.owner_uid != asker.session.principal.uid)
+    return tl::unexpected(failure(HB_DENIED, "export ", id.value, " belongs to uid ", e.owner_uid));
+  if (e.session == kNoSlot)
+    return tl::unexpected(failure(HB_DENIED, "the owner of export ", id.value, " has gone: claim it first"));
+  if (e.session != asker.id.slot())
+    return tl::unexpected(failure(HB_DENIED, "another session owns export ", id.value, ": session ",
+                                  core.sessions.id_of(e.session).value, ", pid ",
+                                  core.sessions.at(e.session).process->pid));
+  return found->slot;
+}
+
+Error ended_error(const Core& core, const Export& exported) {
+  const Name* const name = core.exports.name_of(exported);
+  if (name != nullptr && name->generation > exported.generation)
+    return failure(HB_STALE, "the key is of generation ", exported.generation, ", its export is at ",
+                   name->generation, "; get a new key or use the name");
+  if (exported.state == ExportState::kRevoked)
+    return failure(HB_REVOKED, "the export was revoked: its owner or an admin took it back");
+  return failure(HB_GONE, "the export of this key has ended");
 }
 
 tl::expected<Found, Error> find_target(const Core& core, const Principal& who, const Target& target) {

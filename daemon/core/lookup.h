@@ -10,13 +10,17 @@
 
 namespace hb::core {
 
+// As the length of a key: to the end, wherever that comes to be. Keys of exports that can grow have it.
+inline constexpr std::uint64_t kToTheEnd = UINT64_MAX;
+
 struct Found {
   std::uint32_t slot = kNoSlot;
   std::uint64_t offset = 0;  // the target's own range inside the export
   std::uint64_t length = 0;
+  bool follows = false;  // to the end, wherever that comes to be
 };
 
-// Live exports the asker may at least read; the order of checks is design rule 7.
+// Current exports the asker may at least read; the order of checks is design rule 7.
 [[nodiscard]] tl::expected<Found, Error> find_by_key(const Core& core, const Principal& who,
                                                      const KeyBytes& key);
 [[nodiscard]] tl::expected<Found, Error> find_by_name(const Core& core, const Principal& who,
@@ -24,6 +28,16 @@ struct Found {
 [[nodiscard]] tl::expected<Found, Error> find_by_id(const Core& core, const Principal& who, ExportId id);
 [[nodiscard]] tl::expected<Found, Error> find_target(const Core& core, const Principal& who,
                                                      const Target& target);
+
+// For those who look or take back: also an export that has ended and is remembered; of a name the youngest.
+[[nodiscard]] tl::expected<std::uint32_t, Error> find_to_look(const Core& core, const Principal& who,
+                                                              const Target& target);
+
+// A current export of the asking session, by id.
+[[nodiscard]] tl::expected<std::uint32_t, Error> find_own(const Core& core, const Asker& asker, ExportId id);
+
+// What is said of an ended one to whoever could read it: GONE, REVOKED, or STALE where its name went on.
+[[nodiscard]] Error ended_error(const Core& core, const Export& exported);
 
 struct Range {
   std::uint64_t offset = 0;  // inside the export

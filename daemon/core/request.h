@@ -51,6 +51,7 @@ struct ChangeRequest {
   std::uint64_t total_chunks = 0;
   std::uint64_t total_size = 0;
   std::uint64_t distinct_handles = 0;
+  Device device;  // where the chunks are: the export's own
   std::vector<NewChunk> chunks;
   std::vector<HandleFacts> handles;  // taken over, as above
 };
@@ -98,6 +99,7 @@ struct ReleaseRequest {
 struct RefreshRequest {
   LeaseId lease;
   std::uint64_t have_version = 0;
+  std::vector<ReadOnlyFact> facts;  // as with an acquire
 };
 
 struct WithdrawRequest {

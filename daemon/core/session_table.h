@@ -11,20 +11,28 @@
 
 #include "core/answer_log.h"
 #include "core/quota.h"
+#include "core/request.h"
 #include "core/slot_table.h"
 #include "core/types.h"
 #include "core/validity_slots.h"
 
 namespace hb::core {
 
-// An export whose pages are still coming. Its record in the export table reserves the name.
+// An export, or a change of one, whose pages are still coming. The record of a new one in the export table
+// reserves its name.
 struct Staging {
   std::uint32_t exported = kNoSlot;
+  ChangeRequest::Kind change = ChangeRequest::Kind::kNone;  // none: it is a new export
+  std::uint64_t first = 0;                                  // of a replacement
   std::string metadata;
   std::uint32_t acl = 0;        // counted in ExportTable::acls()
   std::uint32_t placement = 0;  // counted in ExportTable::placements()
   HandleKind kind = HandleKind::kMemfd;
   Access max_access = Access::kNone;
+  std::uint64_t max_size = 0;
+  bool replace = false;  // ends what bears the name then
+  Lifetime lifetime = Lifetime::kOwner;
+  std::uint64_t linger_ns = 0;
   bool promises_write = false;
   std::uint64_t total_chunks = 0;
   std::uint64_t total_size = 0;
@@ -40,7 +48,11 @@ struct Session {
   std::uint32_t exports = kNoSlot;  // list through Export::of_session
   std::uint32_t leases = kNoSlot;   // list through Lease::of_session
   std::uint32_t waits = kNoSlot;    // list through Wait::of_session
-  bool ending = false;              // no effect is addressed to it any more
+  std::uint32_t events = kNoSlot;   // list through PendingEvent::of_session, oldest first
+  std::uint32_t last_event = kNoSlot;
+  bool subscribed = false;
+  bool rung = false;    // its doorbell, and it has not taken all events since
+  bool ending = false;  // no effect is addressed to it any more
   Charges charges;
   std::vector<std::unique_ptr<Staging>> stagings;
   AnswerLog answers;

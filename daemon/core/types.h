@@ -19,6 +19,7 @@ struct Principal {
   std::uint32_t gid = 0;
   std::vector<std::uint32_t> groups;  // sorted, without duplicates, gid included
   bool admin = false;                 // connected through the admin socket
+  bool may_persist = false;           // by the daemon's configuration
 
   [[nodiscard]] bool in_group(std::uint32_t group) const;
 };

@@ -16,9 +16,14 @@ ValiditySlots::Granted ValiditySlots::take() {
   words_[word] |= 1ull << (slot % 64);
   if (words_[word] == ~0ull) full_[group] |= 1ull << (word % 64);
   if (slot == values_.size()) values_.push_back(0);
-  if (++values_[slot] == 0) values_[slot] = 1;
   ++in_use_;
-  return {slot, values_[slot]};
+  return {slot, renew(slot)};
+}
+
+std::uint32_t ValiditySlots::renew(std::uint32_t slot) {
+  values_[slot] += 2;
+  if (values_[slot] == 0) values_[slot] = 2;
+  return values_[slot];
 }
 
 void ValiditySlots::give_back(std::uint32_t slot) {

@@ -9,14 +9,19 @@
 
 namespace hb::core {
 
+// Of a word's value the lowest bit says that the export has grown since; 0 that the lease is not current.
+inline constexpr std::uint32_t kGrownBit = 1;
+
 class ValiditySlots {
  public:
   struct Granted {
     std::uint32_t slot = 0;
-    std::uint32_t value = 0;  // not 0, and not what the slot's last lease had
+    std::uint32_t value = 0;  // even, not 0, and not what the slot's last lease had
   };
   // The lowest free slot, so that the page stays dense. The caller has checked the bound.
   [[nodiscard]] Granted take();
+  // A new value for a slot that is taken.
+  [[nodiscard]] std::uint32_t renew(std::uint32_t slot);
   void give_back(std::uint32_t slot);
   [[nodiscard]] bool taken(std::uint32_t slot) const;
   [[nodiscard]] std::uint32_t in_use() const { return in_use_; }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/core.h"
+#include "core/waiting.h"
 
 namespace hb::core {
 
@@ -17,24 +18,16 @@ namespace hb::core {
 
 // acquire.cc
 [[nodiscard]] Outcome acquire(Call& call, Asker& asker, AcquireRequest& request);
+[[nodiscard]] Outcome refresh(Call& call, Asker& asker, const RefreshRequest& request);
 [[nodiscard]] Outcome fetch(Call& call, Asker& asker, const FetchRequest& request);
 [[nodiscard]] Outcome release(Call& call, Asker& asker, const ReleaseRequest& request);
 [[nodiscard]] std::vector<Broker::Candidate> candidates_of(const Core& core, const Principal& who,
                                                            const AcquireRequest& request);
-[[nodiscard]] Acquired describe_lease(Core& core, LeaseId id, std::uint32_t max_handles);
-
-// wait.cc
-[[nodiscard]] Outcome park(Call& call, Asker& asker, AcquireRequest& request);
-[[nodiscard]] bool is_parked(const Core& core, const Session& session, std::uint64_t request_id);
-void wake_waiters(Call& call, std::uint32_t export_slot);
-void expire_waits(Call& call);
-void cancel(Call& call, Asker& asker, const CancelRequest& request);
+[[nodiscard]] std::vector<Broker::Candidate> candidates_of(const Core& core, const Asker& asker,
+                                                           const RefreshRequest& request);
 
 // change.cc
 [[nodiscard]] Outcome change(Call& call, Asker& asker, ChangeRequest& request);
-
-// refresh.cc
-[[nodiscard]] Outcome refresh(Call& call, Asker& asker, const RefreshRequest& request);
 
 // suspend.cc
 [[nodiscard]] Outcome suspend(Call& call, Asker& asker, const SuspendRequest& request);
@@ -42,6 +35,8 @@ void cancel(Call& call, Asker& asker, const CancelRequest& request);
 
 // revoke.cc
 [[nodiscard]] Outcome revoke(Call& call, Asker& asker, const RevokeRequest& request);
+
+void wake(Call& call, std::uint32_t export_slot);  // resumed: its holders are told
 
 // claim.cc
 [[nodiscard]] Outcome claim(Call& call, Asker& asker, const ClaimRequest& request);

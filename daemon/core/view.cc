@@ -9,7 +9,8 @@ ExportView view_of(const Core& core, std::uint32_t slot) {
   const Export& e = core.exports.at(slot);
   ExportView view;
   view.id = core.exports.id_of(slot);
-  view.name = e.name ? e.name.get() : &kEmpty;
+  const Name* const name = core.exports.name_of(e);
+  view.name = name != nullptr ? &name->text : &kEmpty;
   view.metadata = e.metadata ? e.metadata.get() : &kEmpty;
   const Placement& placement = core.exports.placements().at(e.placement);
   view.device = &placement.device;
@@ -17,7 +18,8 @@ ExportView view_of(const Core& core, std::uint32_t slot) {
   view.owner_uid = e.owner_uid;
   view.generation = e.generation;
   view.layout_version = e.layout_version;
-  view.size = e.chunks.bytes();
+  view.size = e.size();
+  view.max_size = e.max_size();
   view.kind = e.kind;
   return view;
 }
@@ -39,6 +41,12 @@ Holder holder_of(const Core& core, std::uint32_t lease_slot, Time now) {
   holder.offset = lease.offset;
   holder.length = lease.length;
   holder.age_ns = now - lease.created;
+  const Session& session = core.sessions.at(lease.session);
+  holder.listens = session.subscribed;
+  if (session.events != kNoSlot) holder.unread_ns = now - core.events.at(session.events).since;
+  holder.unmap_asked = lease.unmap_asked;
+  holder.acked_step = lease.acked_step;
+  holder.state = static_cast<std::uint8_t>(core.exports.at(lease.exported).state);
   return holder;
 }
 
@@ -46,16 +54,31 @@ ExportInfo info_of(const Core& core, std::uint32_t slot, Time now) {
   const Export& e = core.exports.at(slot);
   ExportInfo info;
   info.view = view_of(core, slot);
-  info.owner = session_info(core, e.session, now);
+  if (e.session != kNoSlot) {
+    info.owner = session_info(core, e.session, now);
+  } else if (e.life != nullptr) {
+    info.owner = {e.life->owner_session, e.owner_uid, e.life->owner_gid, e.life->owner.get(), 0};
+  } else {
+    info.owner.uid = e.owner_uid;
+  }
   info.state = static_cast<std::uint8_t>(e.state);
   info.lifetime = e.lifetime;
   info.chunks = e.chunks.all().size();
   info.allocations = e.chunks.allocations();
+  info.descriptors = info.allocations;
   info.leases = e.lease_count;
   info.age_ns = now - e.created;
   info.access = e.access;
   info.level = e.all_sealed ? Level::kSealed : Level::kIntent;
   info.size_declared = e.size_declared;
+  if (e.life == nullptr) return info;
+  const ExportLife& life = *e.life;
+  if (info.chunks == 0)
+    info.chunks = e.state == ExportState::kSuspended ? life.suspended_chunks : life.ended_chunks;
+  info.linger_ns = life.linger_ns;
+  if (life.linger_end != kNever && life.linger_end > now) info.linger_left_ns = life.linger_end - now;
+  info.tickets = life.ticket_count;
+  info.step = life.step;
   return info;
 }
 

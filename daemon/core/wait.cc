@@ -10,14 +10,78 @@ namespace hb::core {
 
 namespace {
 
-void answer_wait(Call& call, std::uint32_t slot, Error error) {
-  const Wait wait = take_wait(call.core, slot);
-  Asker asker{call.core.sessions.id_of(wait.session), call.core.sessions.at(wait.session), wait.request_id,
-              wait.frame_type};
-  answer(call, asker, true, std::move(error));
+// Timers count signed nanoseconds: 292 years are as good as no end.
+Time deadline_of(Time now, std::uint64_t wait_ns) {
+  constexpr Time kFarthest = INT64_MAX;
+  return now >= kFarthest || wait_ns > kFarthest - now ? kNever : now + wait_ns;
+}
+
+void link_wait(Core& core, Session& session, std::uint32_t slot) {
+  Wait& wait = core.waits.at(slot);
+  if (wait.deadline != kNever)
+    wait.ticket = core.deadlines.insert(wait.deadline, {Deadline::Kind::kWait, slot});
+  link_front<&Wait::of_session>(core.waits.table(), session.waits, slot);
+}
+
+Wait wait_of(const Asker& asker, Time now, std::uint64_t wait_ns) {
+  Wait wait;
+  wait.request_id = asker.request_id;
+  wait.frame_type = asker.frame_type;
+  wait.session = asker.id.slot();
+  wait.deadline = deadline_of(now, wait_ns);
+  return wait;
+}
+
+std::uint32_t subject_of(const DrainWait& wait) { return wait.exported; }
+std::uint32_t subject_of(const StepWait& wait) { return wait.exported; }
+std::uint32_t subject_of(const AcksWait& wait) { return wait.exported; }
+
+template <class Kind>
+std::optional<Error> park_on_export(Call& call, Asker& asker, Kind what, std::uint64_t wait_ns,
+                                    bool mutating) {
+  Core& core = call.core;
+  if (auto refused = Quota::charge(Resource::kWait, asker.session.charges, asker.session.principal.uid))
+    return refused;
+  ExportLife& life = core.exports.life_of(subject_of(what));
+  Wait wait = wait_of(asker, call.now, wait_ns);
+  wait.mutating = mutating;
+  wait.what = what;
+  const std::uint32_t slot = core.waits.table().emplace(std::move(wait));
+  link_front<&Wait::of_line>(core.waits.table(), life.waits, slot);
+  link_wait(core, asker.session, slot);
+  return std::nullopt;
 }
 
 }  // namespace
+
+void answer_wait(Call& call, const Wait& wait, ReplyBody body, bool after_close) {
+  Asker asker{call.core.sessions.id_of(wait.session), call.core.sessions.at(wait.session), wait.request_id,
+              wait.frame_type};
+  answer(call, asker, wait.mutating, std::move(body), after_close);
+}
+
+std::optional<Error> park(Call& call, Asker& asker, DrainWait what, std::uint64_t wait_ns, bool mutating) {
+  return park_on_export(call, asker, what, wait_ns, mutating);
+}
+std::optional<Error> park(Call& call, Asker& asker, StepWait what, std::uint64_t wait_ns) {
+  return park_on_export(call, asker, what, wait_ns, false);
+}
+std::optional<Error> park(Call& call, Asker& asker, AcksWait what, std::uint64_t wait_ns) {
+  return park_on_export(call, asker, what, wait_ns, false);
+}
+
+tl::expected<std::uint32_t, Error> park(Call& call, Asker& asker, MemberWait what, std::uint64_t wait_ns,
+                                        bool mutating) {
+  Core& core = call.core;
+  if (auto refused = Quota::charge(Resource::kWait, asker.session.charges, asker.session.principal.uid))
+    return tl::unexpected(std::move(*refused));
+  Wait wait = wait_of(asker, call.now, wait_ns);
+  wait.mutating = mutating;
+  wait.what = what;
+  const std::uint32_t slot = core.waits.table().emplace(std::move(wait));
+  link_wait(core, asker.session, slot);
+  return slot;
+}
 
 Outcome park(Call& call, Asker& asker, AcquireRequest& request) {
   Core& core = call.core;
@@ -27,20 +91,9 @@ Outcome park(Call& call, Asker& asker, AcquireRequest& request) {
   const NameRef& name = std::get<NameRef>(request.target);
   const std::string text = name.name;
   const std::uint32_t owner = name.owner_uid.value_or(principal.uid);
-  Wait wait;
-  wait.request_id = asker.request_id;
-  wait.frame_type = asker.frame_type;
-  wait.session = asker.id.slot();
-  // Timers count signed nanoseconds: 292 years are as good as no end.
-  constexpr Time kFarthest = INT64_MAX;
-  wait.deadline =
-      call.now >= kFarthest || request.wait_ns > kFarthest - call.now ? kNever : call.now + request.wait_ns;
-  wait.request = std::move(request);
-  const Time deadline = wait.deadline;
-  const std::uint32_t slot = core.waits.park(principal.scope, owner, text, std::move(wait));
-  if (deadline != kNever)
-    core.waits.at(slot).ticket = core.deadlines.insert(deadline, {Deadline::Kind::kWait, slot});
-  link_front<&Wait::of_session>(core.waits.table(), asker.session.waits, slot);
+  Wait wait = wait_of(asker, call.now, request.wait_ns);
+  wait.what = std::move(request);
+  link_wait(core, asker.session, core.waits.park(principal.scope, owner, text, std::move(wait)));
   return {};
 }
 
@@ -54,33 +107,42 @@ bool is_parked(const Core& core, const Session& session, std::uint64_t request_i
 void wake_waiters(Call& call, std::uint32_t export_slot) {
   Core& core = call.core;
   const Export& e = core.exports.at(export_slot);
-  if (!e.name) return;
-  for (const std::uint32_t slot : core.waits.waiting_for(e.scope, e.owner_uid, *e.name)) {
+  const Name* const name = core.exports.name_of(e);
+  if (name == nullptr) return;
+  for (const std::uint32_t slot : core.waits.waiting_for(e.scope, e.owner_uid, name->text)) {
     const std::uint32_t session = core.waits.at(slot).session;
     if (!may_see(core.exports, e, core.sessions.at(session).principal)) continue;
     Wait wait = take_wait(core, slot);
+    AcquireRequest& request = std::get<AcquireRequest>(wait.what);
     Asker asker{core.sessions.id_of(session), core.sessions.at(session), wait.request_id, wait.frame_type};
-    if (core.config.retries && !candidates_of(core, asker.session.principal, wait.request).empty()) {
-      wait.request.wait_ns = wait.deadline == kNever ? kNever : wait.deadline - call.now;
-      wait.request.retried = true;
-      call.out.emplace_back(Retry{asker.id, wait.request_id, wait.frame_type, std::move(wait.request)});
+    if (core.config.retries && !candidates_of(core, asker.session.principal, request).empty()) {
+      request.wait_ns = wait.deadline == kNever ? kNever : wait.deadline - call.now;
+      request.retried = true;
+      call.out.emplace_back(Retry{asker.id, wait.request_id, wait.frame_type, std::move(request)});
       continue;
     }
-    Outcome outcome = acquire(call, asker, wait.request);
+    Outcome outcome = acquire(call, asker, request);
     answer(call, asker, true, std::move(*outcome.body));
   }
 }
 
-void expire_waits(Call& call) {
+void expire_wait(Call& call, std::uint32_t slot) {
   Core& core = call.core;
-  while (core.deadlines.next() <= call.now) {
-    const std::optional<Deadline> due = core.deadlines.pop_due(call.now);
-    core.waits.at(due->slot).ticket = kNoSlot;
-    const NameRef& name = std::get<NameRef>(core.waits.at(due->slot).request.target);
-    answer_wait(call, due->slot,
-                failure(HB_TIMEOUT, "no export named \"", escape_for_display(name.name),
-                        "\" that the caller may read appeared before the deadline"));
-  }
+  core.waits.at(slot).ticket = kNoSlot;  // it was taken out of the queue
+  const auto& what = core.waits.at(slot).what;
+  if (std::holds_alternative<DrainWait>(what)) return answer_drain(call, slot);
+  if (std::holds_alternative<AcksWait>(what)) return answer_acks(call, slot);
+  if (const auto* member = std::get_if<MemberWait>(&what)) return expire_meeting(call, *member);
+  Error error;
+  if (const auto* acquire = std::get_if<AcquireRequest>(&what))
+    error =
+        failure(HB_TIMEOUT, "no export named \"", escape_for_display(std::get<NameRef>(acquire->target).name),
+                "\" that the caller may read appeared before the deadline");
+  else
+    error =
+        failure(HB_TIMEOUT, "step ", std::get<StepWait>(what).step, " was not published before the deadline");
+  const Wait wait = take_wait(core, slot);
+  answer_wait(call, wait, std::move(error));
 }
 
 void cancel(Call& call, Asker& asker, const CancelRequest& request) {
@@ -88,8 +150,10 @@ void cancel(Call& call, Asker& asker, const CancelRequest& request) {
   for (std::uint32_t slot = asker.session.waits; slot != kNoSlot;
        slot = call.core.waits.at(slot).of_session.next) {
     if (call.core.waits.at(slot).request_id != request.request_id) continue;
-    answer_wait(call, slot, failure(HB_CANCELED, "the waiting acquire was canceled by its session"));
-    return;
+    if (const auto* member = std::get_if<MemberWait>(&call.core.waits.at(slot).what))
+      return cancel_member(call, *member);
+    const Wait wait = take_wait(call.core, slot);
+    return answer_wait(call, wait, failure(HB_CANCELED, "the waiting request was canceled by its session"));
   }
 }
 

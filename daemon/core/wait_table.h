@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
 //
-// Acquires parked until an export of their name completes that they may read. All waits for one name stand
-// in one line, first come first answered.
+// Requests that are answered later. Acquires wait until an export of their name completes that they may read,
+// all those for one name in one line, first come first answered; others wait for what becomes of an export or
+// a group.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "core/keyed_hash.h"
@@ -17,16 +19,45 @@
 
 namespace hb::core {
 
+// For the leases of an export to go, or for its holders to unmap.
+struct DrainWait {
+  std::uint32_t exported = kNoSlot;
+  bool unmapped = false;
+  std::uint64_t exports = 0;  // how many the request ended
+};
+
+// For a step to be published.
+struct StepWait {
+  std::uint32_t exported = kNoSlot;
+  LeaseId lease;
+  std::uint64_t step = 0;
+};
+
+// For every lease to acknowledge a step.
+struct AcksWait {
+  std::uint32_t exported = kNoSlot;
+  std::uint64_t step = 0;
+};
+
+// For the other ranks of a group. Its member's record says for what.
+struct MemberWait {
+  GroupId group;
+  std::uint32_t rank = 0;
+};
+
 struct Wait {
-  AcquireRequest request;
+  std::variant<AcquireRequest, DrainWait, StepWait, AcksWait, MemberWait> what;
   std::uint64_t request_id = 0;
   Time deadline = kNever;
   std::uint32_t session = kNoSlot;
   std::uint32_t line = kNoSlot;
   std::uint32_t ticket = kNoSlot;  // in the deadline queue; none = waits for ever
   Links of_session;
-  Links of_line;
+  Links of_line;  // a line of the same name; of DrainWait, StepWait and AcksWait: the list of their export
   std::uint16_t frame_type = 0;
+  bool mutating = true;  // the answer is remembered
+
+  [[nodiscard]] const AcquireRequest* acquire() const { return std::get_if<AcquireRequest>(&what); }
 };
 
 class WaitTable {
