@@ -3,15 +3,11 @@
 #include <cstring>
 
 #include "abi.h"
+#include "export_handle.h"
 #include "exports.h"
 #include "reap_list.h"
 
 using namespace hb::client;
-
-struct hb_export {
-  std::shared_ptr<Client> client;
-  std::shared_ptr<ExportRecord> record;
-};
 
 namespace {
 

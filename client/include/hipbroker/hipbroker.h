@@ -835,4 +835,11 @@ HB_API void hb_client_get_stats(const hb_client* client, hb_stats* ret_stats); /
 #ifdef __cplusplus
 }
 #endif
+
+#include "hipbroker/events.h"
+#include "hipbroker/group.h"
+#include "hipbroker/growth.h"
+#include "hipbroker/sleep.h"
+#include "hipbroker/steps.h"
+#include "hipbroker/succession.h"
 #endif

@@ -107,7 +107,7 @@ TEST(ValiditySlots, TheLowestFreeSlotIsFoundAcrossGroups) {
 TEST(AnswerLog, KeepsTheHighestIds) {
   AnswerLog log;
   for (std::uint64_t id = 1; id <= 20; ++id)
-    log.remember(id * 10, Exported{ExportId{id}, 1, 1, 1, true, {}, {}, {}});
+    log.remember(id * 10, Exported{ExportId{id}, 1, 1, 1, true, {}, {}, {}, 0});
   EXPECT_EQ(log.find(40), nullptr);
   EXPECT_TRUE(log.forgotten(40));
   EXPECT_FALSE(log.forgotten(41));
@@ -117,30 +117,31 @@ TEST(AnswerLog, KeepsTheHighestIds) {
   EXPECT_TRUE(log.forgotten(45));
 }
 
-// The table of docs/lifecycle: which state may follow which.
-TEST(ExportState, EveryTransitionThatIsNotInTheTableStopsTheProcess) {
+// Every pair of states against docs/lifecycle.md's table, written down a second time here.
+TEST(ExportState, OnlyWhatIsInTheTableMayFollow) {
   using S = ExportState;
   const std::set<std::pair<S, S>> allowed = {
-      {S::kNew, S::kLive},   {S::kNew, S::kStaging}, {S::kStaging, S::kLive}, {S::kStaging, S::kEnded},
-      {S::kLive, S::kEnded}, {S::kEnded, S::kLive},  {S::kEnded, S::kStaging}};
-  const std::map<S, std::vector<S>> way_to = {{S::kNew, {}},
-                                              {S::kLive, {S::kLive}},
-                                              {S::kStaging, {S::kStaging}},
-                                              {S::kEnded, {S::kLive, S::kEnded}}};
-  for (const auto& [from, way] : way_to)
-    for (const S to : {S::kNew, S::kLive, S::kStaging, S::kEnded}) {
-      const auto go = [&, way = way] {
-        ExportTable table(Secret{}, 10, 10);
-        const std::uint32_t slot = table.create(ScopeId{}, 1, "a");
-        for (const S state : way) table.set_state(slot, state);
-        table.set_state(slot, to);
-        EXPECT_EQ(table.at(slot).state, to);
-      };
-      if (allowed.contains({from, to}))
-        go();
-      else
-        EXPECT_DEATH(go(), "") << static_cast<int>(from) << " to " << static_cast<int>(to);
-    }
+      {S::kNew, S::kLive},        {S::kNew, S::kStaging},         {S::kStaging, S::kLive},
+      {S::kLive, S::kSuspended},  {S::kLive, S::kOrphaned},       {S::kLive, S::kGone},
+      {S::kLive, S::kWithdrawn},  {S::kLive, S::kRevoked},        {S::kSuspended, S::kLive},
+      {S::kSuspended, S::kGone},  {S::kSuspended, S::kWithdrawn}, {S::kSuspended, S::kRevoked},
+      {S::kOrphaned, S::kLive},   {S::kOrphaned, S::kGone},       {S::kOrphaned, S::kWithdrawn},
+      {S::kOrphaned, S::kRevoked}};
+  for (const S from : kExportStates)
+    for (const S to : kExportStates)
+      EXPECT_EQ(may_follow(from, to), allowed.contains({from, to}))
+          << state_name(from) << " to " << state_name(to);
+}
+
+TEST(ExportState, AnyOtherTransitionStopsTheProcess) {
+  const auto go = [](ExportState to) {
+    ExportTable table(Secret{}, 10, 10);
+    const std::uint32_t slot = table.create(ScopeId{}, 1, "a");
+    table.complete(slot);
+    table.set_state(slot, ExportState::kWithdrawn);
+    table.set_state(slot, to);
+  };
+  for (const ExportState to : kExportStates) EXPECT_DEATH(go(to), "") << state_name(to);
 }
 
 }  // namespace
