@@ -30,6 +30,8 @@ Result<core::Request> request_of(const v1::Change& message, std::size_t fd_count
   if (!kind) return tl::unexpected(kind.error());
   auto chunks = chunks_of(message.chunks(), fd_count);
   if (!chunks) return tl::unexpected(std::move(chunks.error()));
+  auto device = device_of(message.device());
+  if (!device) return tl::unexpected(std::move(device.error()));
   core::ChangeRequest request;
   request.id = core::ExportId{message.export_id()};
   request.kind = *kind;
@@ -37,6 +39,7 @@ Result<core::Request> request_of(const v1::Change& message, std::size_t fd_count
   request.total_chunks = message.total_chunks();
   request.total_size = message.total_size();
   request.distinct_handles = message.distinct_handles();
+  request.device = std::move(*device);
   request.chunks = std::move(*chunks);
   return core::Request(std::move(request));
 }
