@@ -48,8 +48,10 @@ Result<UniqueFd> make_chunk(char* at, std::uint64_t bytes, bool sealed, std::siz
                           static_cast<std::int64_t>(index)));
   // After the mapping: F_SEAL_FUTURE_WRITE lets exactly the mappings that exist go on writing.
   const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL | (sealed ? F_SEAL_FUTURE_WRITE : 0);
-  if (::fcntl(fd.get(), F_ADD_SEALS, seals) != 0) return failed("fcntl(F_ADD_SEALS)", index);
-  return fd;
+  if (::fcntl(fd.get(), F_ADD_SEALS, seals) == 0) return fd;
+  auto refused = failed("fcntl(F_ADD_SEALS)", index);
+  hold_only(at, bytes);
+  return refused;
 }
 
 class HostAllocation final : public Allocation {
@@ -145,8 +147,7 @@ class HostAllocation final : public Allocation {
     for (const std::uint64_t bytes : sizes) {
       auto chunk = make_chunk(base_ + at, bytes, sealed_, first + made.size());
       if (!chunk) {
-        // The last may be mapped as well.
-        hold_only(base_ + start, at + bytes - start);
+        hold_only(base_ + start, at - start);
         return tl::unexpected(std::move(chunk.error()));
       }
       made.push_back(std::move(*chunk));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hipbroker/hipbroker.h"
+#include "providers/host.h"
 #include "providers/host_pages.h"
 
 namespace hb::client {
@@ -58,8 +59,8 @@ class HostRange final : public ImportedRange {
     if (::mmap(base_ + place->start, place->bytes, protection(), MAP_SHARED | MAP_FIXED, fd, place->offset) ==
         MAP_FAILED) {
       const SysError cause = SysError::last("mmap");
-      // Kernels before 6.12 unmap first: what a file's own mmap refuses leaves a hole.
-      hold_only(base_ + place->start, place->bytes);
+      // Kernels before 6.12 unmap first: what a file's own mmap refuses leaves a hole. ENOMEM comes before.
+      if (cause.code != ENOMEM) hold_only(base_ + place->start, place->bytes);
       return refused(cause, part);
     }
     placed_.push_back(*place);

@@ -97,12 +97,12 @@ void MappedRange::set_count(std::size_t count) {
 
 // ---- one allocation -----------------------------------------------------------------------------
 
-Result<void> MappedRange::map_chunk(Chunk& chunk, const std::string& doing) {
+Result<void> MappedRange::map_chunk(Chunk& chunk, const Access& access, const std::string& doing) {
   // Never believed alone: before 7.14 it answers success for what fails. The grant tells.
   const HipError code = context_->hip().hipMemMap(chunk.at, chunk.bytes, 0, chunk.handle.get(), 0);
   if (code != kSuccess) return fail(driver_error(context_->hip(), "hipMemMap", code, doing));
   chunk.mapped = true;
-  return grant(*context_, access_, base_, chunk.at, chunk.bytes, doing, chunk.host);
+  return grant(*context_, access, base_, chunk.at, chunk.bytes, doing, chunk.host);
 }
 
 Result<void> MappedRange::add(OwnedHandle handle, std::size_t bytes, std::int64_t chunk) {
@@ -122,7 +122,8 @@ Result<void> MappedRange::add(OwnedHandle handle, std::size_t bytes, std::int64_
     const std::lock_guard guard(process_lock());
     chunks_.push_back({std::move(handle), base_ + mapped_, bytes, false, host});
   }
-  if (auto mapped = map_chunk(chunks_.back(), doing); !mapped) return failed(std::move(mapped.error()));
+  if (auto mapped = map_chunk(chunks_.back(), access_, doing); !mapped)
+    return failed(std::move(mapped.error()));
   set_count(count_ + 1);
   return {};
 }
@@ -139,29 +140,36 @@ Result<void> MappedRange::unmap_one(Chunk& chunk, const std::string& doing) {
   return {};
 }
 
-Result<void> MappedRange::put(Chunk& chunk, const std::string& doing) {
+// Whoever was told that the CPU may read there goes on doing so.
+Access MappedRange::access_of(const Chunk& chunk) const {
+  Access access = access_;
+  if (chunk.host) access.host = HostAccess::kRequire;
+  return access;
+}
+
+Result<void> MappedRange::put(Chunk& chunk, const Access& access, const std::string& doing) {
   const DriverScope scope(context_->hip(), access_.device());
   if (scope.failed_call() != nullptr)
     return fail(driver_error(context_->hip(), scope.failed_call(), scope.code(), doing, HB_DEVICE));
-  return map_chunk(chunk, doing);
+  return map_chunk(chunk, access, doing);
 }
 
 // The allocation that was there, after `error` kept another one from taking its place.
 void MappedRange::restore(Chunk& chunk, const std::string& doing, Error& error) {
-  const bool host = chunk.host;
-  auto back = put(chunk, doing);
+  const Access access = access_of(chunk);
+  bool host = chunk.host;
+  auto back = put(chunk, access, doing);
   if (!back) {
     // An unmap that failed may have left it where it was: then nothing can be mapped there, but let in.
     const DriverScope scope(context_->hip(), access_.device());
-    bool let_in = chunk.host = host;
-    if (grant(*context_, access_, base_, chunk.at, chunk.bytes, doing, let_in) && let_in == host) back = {};
+    if (grant(*context_, access, base_, chunk.at, chunk.bytes, doing, host)) back = {};
     if (back) chunk.mapped = true;
+    chunk.host = host;
   }
-  if (back && chunk.host == host) return;
+  if (back) return;
   note_teardown(kUnknownError);
-  error.message += "; and the allocation that was there could not be mapped again: " +
-                   (back ? std::string("the CPU stays out now") : back.error().message) + ". The " +
-                   std::to_string(chunk.bytes) + " bytes at " + address_text(chunk.at) +
+  error.message += "; and the allocation that was there could not be mapped again: " + back.error().message +
+                   ". The " + std::to_string(chunk.bytes) + " bytes at " + address_text(chunk.at) +
                    " must not be used before another replacement";
 }
 
@@ -171,12 +179,7 @@ Result<void> MappedRange::exchange(std::size_t index, Chunk& fresh, std::int64_t
   Chunk& chunk = chunks_[index];
   auto done = chunk.mapped ? unmap_one(chunk, doing) : Result<void>();
   const bool gap = !chunk.mapped;
-  if (done) {
-    done = put(fresh, doing);
-    // Whoever was told that the CPU may read it goes on doing so.
-    if (done && chunk.host && !fresh.host)
-      done = fail(HB_UNSUPPORTED, doing + ": the CPU reached what was there and is kept out of the new one");
-  }
+  if (done) done = put(fresh, access_of(chunk), doing);
   if (!done) {
     if (fresh.mapped) static_cast<void>(unmap_one(fresh, doing));
     if (gap) restore(chunk, doing, done.error());

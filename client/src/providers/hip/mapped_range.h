@@ -86,10 +86,11 @@ class MappedRange {
     bool host;  // the CPU was let in
   };
   MappedRange(ContextPtr context, Access access);
-  [[nodiscard]] Result<void> map_chunk(Chunk& chunk, const std::string& doing);
+  [[nodiscard]] Result<void> map_chunk(Chunk& chunk, const Access& access, const std::string& doing);
+  [[nodiscard]] Access access_of(const Chunk& chunk) const;
   void unmap_from(std::size_t first);
   [[nodiscard]] Result<void> unmap_one(Chunk& chunk, const std::string& doing);
-  [[nodiscard]] Result<void> put(Chunk& chunk, const std::string& doing);
+  [[nodiscard]] Result<void> put(Chunk& chunk, const Access& access, const std::string& doing);
   [[nodiscard]] Result<void> exchange(std::size_t index, Chunk& fresh, std::int64_t chunk);
   void restore(Chunk& chunk, const std::string& doing, Error& error);
   void drop(std::size_t first, bool addresses_too) noexcept;
