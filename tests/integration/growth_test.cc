@@ -200,8 +200,7 @@ TEST_P(Growth, AnExportWithoutAMaximumDoesNotGrow) {
 TEST_P(Growth, MemoryThatGrowsInPlaceIsOneAliasAndItsKeyGoesToTheEnd) {
   Actor producer = actor();
   Actor consumer = actor();
-  const Answer memory =
-      producer.ok("alloc", {{"bytes", unit()}, {"chunk", unit()}, {"reserve", 4 * unit()}});
+  const Answer memory = producer.ok("alloc", {{"bytes", unit()}, {"chunk", unit()}, {"reserve", 4 * unit()}});
   producer.ok("fill", {{"mem", "m"}, {"seed", 1}});
   const Answer made = producer.ok("export", {{"mem", "m"}, {"name", "kv"}, {"max_bytes", 4 * unit()}});
   consumer.ok("import", {{"name", "kv"}});

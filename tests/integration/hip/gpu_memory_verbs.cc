@@ -147,12 +147,14 @@ Message append(ActorState& state, const Message& m) { return source_verb(state, 
 Message replace(ActorState& state, const Message& m) { return source_verb(state, m, "replace"); }
 Message resume(ActorState& state, const Message& m) { return source_verb(state, m, "resume"); }
 
-// pattern import= chunk_bytes= [first=]
+// pattern import= chunk_bytes= [first=] [from=] [count=]
 Message pattern(ActorState& state, const Message& m) {
   const Bytes bytes = bytes_of(state, {{"import", text_of(m, "import", "i")}});
   const std::uint64_t size = number_of(m, "chunk_bytes", kGpuChunk);
   const std::uint64_t first = number_of(m, "first");
-  for (std::uint64_t i = 0; i * size < bytes.size; ++i) {
+  const std::uint64_t from = number_of(m, "from");
+  const std::uint64_t end = from + number_of(m, "count", bytes.size / size);
+  for (std::uint64_t i = from; i < end && i * size < bytes.size; ++i) {
     // Both ends, put side by side, are an object of two pages.
     std::vector<unsigned char> ends(2 * kPage);
     const unsigned char* at = bytes.at + i * size;
