@@ -132,7 +132,8 @@ TEST_P(Sleeping, OneUnmapIsForAllUsersOfTheMappingAndWakingToo) {
   producer.ok("wake_memory");
   producer.ok("fill", {{"mem", "m"}, {"seed", 4}});
   producer.ok("resume", {{"mem", "m"}});
-  EXPECT_EQ(a.ok("refresh", {{"threads", 3}}).number("asleep"), 0u);
+  // Stacks of threads may get addresses that are free meanwhile.
+  EXPECT_EQ(a.ok("refresh", {{"threads", is({"7.2"}) ? 1 : 3}}).number("asleep"), 0u);
   a.ok("check", {{"import", "same"}, {"seed", 4}});
   EXPECT_EQ(a.ok("stats").number("fetched_fds"), 2 * kChunks);
   a.ok("close_import");
