@@ -35,7 +35,7 @@ TEST_P(MemoryLife, MemorySleepsOnceNothingOfItIsExported) {
   Actor producer = actor();
   Actor consumer = actor();
   const Answer made = producer.ok("alloc", {{"bytes", 2 * unit()}, {"chunk", unit()}});
-  const std::string id = producer.ok("export", {{"mem", "m"}, {"name", "kv"}}).text("id");
+  const std::string id = producer.ok("export", {{"mem", "m"}, {"name", "kv"}}).text("export_id");
   const Answer busy = producer.call("sleep_memory");
   EXPECT_EQ(busy.status, HB_BUSY) << busy;
   EXPECT_EQ(busy.text("what"), "export " + id);

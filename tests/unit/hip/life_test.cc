@@ -71,6 +71,27 @@ TEST_P(EveryVersionLife, WithoutAChunkSizeEachGrowthIsAChunk) {
   });
 }
 
+TEST_P(EveryVersionLife, WhatAFailedGrowthMadeIsGivenBack) {
+  const bool pinned = is({"7.2"});  // until the addresses go
+  expect_clean(env(assumed({})), [=](const Hip& hip) {
+    const auto memory = own_memory(1, 3);
+    ASSERT_EQ(hip.fake_hip_control("fail=hipMemSetAccess:2"), 0);
+    const auto refused = memory->grow(2 * kChunk);
+    ASSERT_EQ(hip.fake_hip_control("fail="), 0);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().operation, "hipMemSetAccess");
+    EXPECT_EQ(memory->bytes(), kChunk);
+    EXPECT_EQ(hip.fake_hip_count("handles"), 1);
+    EXPECT_EQ(hip.fake_hip_count("mappings"), 1);
+    EXPECT_EQ(hip.fake_hip_device_bytes(0) > kChunk, pinned);
+    memory->sleep();
+    EXPECT_EQ(hip.fake_hip_device_bytes(0), 0u);
+    ASSERT_TRUE(memory->wake());
+    EXPECT_TRUE(memory->grow(2 * kChunk));
+    EXPECT_EQ(hip.fake_hip_device_bytes(0), 3 * kChunk);
+  });
+}
+
 TEST_P(EveryVersionLife, AnImportGrowsAndAFailureLeavesWhatItHad) {
   expect_clean(env(assumed({})), [](const Hip& hip) {
     const auto memory = own_memory(2, 4);
