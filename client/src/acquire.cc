@@ -7,6 +7,7 @@
 #include "client.h"
 #include "fd_room.h"
 #include "hipbroker/hipbroker.h"
+#include "succession.h"
 #include "wire/limits.h"
 
 namespace hb::client {
@@ -49,6 +50,7 @@ class Acquiring {
   Result<Acquired> run(const PageSink& sink) {
     auto words = session_->validity(request_.deadline_ns);
     if (!words) return tl::unexpected(std::move(words.error()));
+    const LeaseIndex::Arrival arriving(session_->leases());
     auto reply = first_page();
     if (!reply) return tl::unexpected(std::move(reply.error()));
     // From here on nothing is sent twice: the lease is this session's.
@@ -67,6 +69,8 @@ class Acquiring {
     ask_ /= 2;
     return true;
   }
+
+  [[nodiscard]] bool by_ticket() const { return request_.target.key && is_ticket(*request_.target.key); }
 
   Result<Reply> first_page() {
     msg::Acquire acquire;
@@ -88,7 +92,8 @@ class Acquiring {
         if (reply.error().status == HB_NO_FDS && !request_.wait && ask_less()) continue;
         return reply;
       }
-      if (!reply->fds_truncated) return reply;
+      // A ticket is used up: its first page is fetched again under the lease that came of it.
+      if (!reply->fds_truncated || (by_ticket() && ask_less())) return reply;
       if (const auto granted = msg::decode<msg::AcquireReply>(reply->body))
         session_->release(granted->lease_id);
       if (request_.wait || !ask_less())
@@ -132,6 +137,7 @@ class Acquiring {
                     std::to_string(grant.export_bytes) + " bytes");
     if ((grant.access & request_.access) != request_.access) return broken("less access than was asked for");
     position_ = grant.chunk_base;
+    if (reply.fds_truncated) return {};
     return use_page(body->chunks, std::move(reply.fds), sink);
   }
 

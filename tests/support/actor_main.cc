@@ -138,6 +138,7 @@ int run_actor(const VerbTable& more) {
   add_handle_verbs(table);
   add_looking_verbs(table);
   add_process_verbs(table);
+  add_succession_verbs(table);
   for (const auto& [name, verb] : more) table[name] = verb;
   ActorState state;
   while (!state.leaving) {

@@ -211,7 +211,8 @@ std::vector<hb_chunk> chunks_of(ActorState& state, const Message& m) {
   return out;
 }
 
-// export [export=] [name=] [meta=] [acl=] [max_access=] and mem= [offset=] [bytes=], or chunks as above with
+// export [export=] [name=] [meta=] [acl=] [max_access=] [lifetime=] [linger_ms=] [replace=] and mem=
+// [offset=] [bytes=], or chunks as above with
 //   [pci=] [uuid=] of the GPU they are on
 Message create_export(ActorState& state, const Message& m) {
   hb_export_options options = HB_EXPORT_OPTIONS_INIT;
@@ -229,6 +230,9 @@ Message create_export(ActorState& state, const Message& m) {
   options.acl_count = acl.size();
   options.max_access = static_cast<std::uint32_t>(number_of(m, "max_access"));
   options.deadline_ns = deadline_of(m);
+  options.lifetime = static_cast<std::uint32_t>(number_of(m, "lifetime"));
+  options.linger_ns = number_of(m, "linger_ms") * 1'000'000;
+  options.replace = static_cast<int>(number_of(m, "replace"));
   if (has(m, "mem")) {
     const Bytes bytes = bytes_of(state, m);
     options.ptr = bytes.at;

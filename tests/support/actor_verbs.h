@@ -46,6 +46,7 @@ void add_import_verbs(VerbTable& table);
 void add_handle_verbs(VerbTable& table);
 void add_looking_verbs(VerbTable& table);
 void add_process_verbs(VerbTable& table);
+void add_succession_verbs(VerbTable& table);
 
 // Obeys until it is told to leave, or the test is gone. `more`: verbs besides those of every actor, or in
 // their place.

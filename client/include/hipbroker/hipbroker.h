@@ -22,7 +22,8 @@
  *              the daemon died answers HB_CLOSED and is not repeated: what it asked for may have been done.
  *              Exports and leases of the lost session are gone: hb_export_withdraw answers HB_GONE,
  *              and hb_import_is_current 0 once a call of this client has met the loss: a killed daemon
- *              tells nobody. Mappings stay readable; export and import again.
+ *              tells nobody. Mappings stay readable; export and import again. Whoever dispatches events
+ *              (events.h) is told, and is connected again without a call.
  *   Sizes      Bytes. Offsets are relative to what the call names.
  *   Descriptors  Inputs are borrowed: you still own and close them. Outputs are yours.
  *   Threads    Every function may be called from any thread on the same handle, except the one that
@@ -152,9 +153,11 @@ typedef struct hb_key_info {
   uint32_t generation;
   uint64_t offset;
   uint64_t length;
+  uint32_t kind; /* HB_KEY_PLAIN; HB_KEY_TICKET: it works once, and export_id is the ticket's own number */
 } hb_key_info;
 #define HB_KEY_INFO_INIT \
-  { sizeof(hb_key_info), 0, {0}, 0, 0, 0, 0 }
+  { sizeof(hb_key_info), 0, {0}, 0, 0, 0, 0, 0 }
+enum { HB_KEY_PLAIN = 0, HB_KEY_TICKET = 1 };
 
 /* No I/O, no client. HB_VERSION for a key of a version this library does not know. Nothing is verified: only
  * the daemon can tell a true key. */
@@ -291,6 +294,14 @@ enum {
   HB_MEMORY_HOST = 6      /* of the CPU: hipHostMalloc, hipHostRegister, hipMemCreate at a Host location */
 };
 
+/* How long an export lives when it is not withdrawn (succession.h). */
+enum {
+  HB_LIFETIME_OWNER = 0,  /* as long as the session that made it */
+  HB_LIFETIME_LINGER = 1, /* linger_ns longer: until then a process of the same uid may claim it */
+  HB_LIFETIME_PERSIST =
+      2 /* until it is withdrawn or revoked: a right that the daemon's configuration gives */
+};
+
 typedef struct hb_export_options {
   size_t size;
   const char* name;     /* UTF-8, 1..255 bytes, '/' between parts; NULL = anonymous, found by key alone */
@@ -309,18 +320,23 @@ typedef struct hb_export_options {
                                  = the runtime is asked. Memory at `ptr` knows its own */
   const hb_hip_handle* handles; /* 3. allocations of hipMemCreate, in address order; their sizes may differ */
   size_t handle_count;
-  uint32_t memory; /* with `ptr` outside of hb_memory_alloc: HB_MEMORY_UNKNOWN = find out; HB_MEMORY_VMM or
-                      HB_MEMORY_MALLOC = you know it, and that it came from no other process */
+  uint32_t memory;    /* with `ptr` outside of hb_memory_alloc: HB_MEMORY_UNKNOWN = find out; HB_MEMORY_VMM or
+                         HB_MEMORY_MALLOC = you know it, and that it came from no other process */
+  uint32_t lifetime;  /* HB_LIFETIME_* */
+  uint64_t linger_ns; /* with HB_LIFETIME_LINGER: 1 to a day */
+  int replace; /* 1: the export that has the name now, of this session or an orphan, is withdrawn in the same
+                  moment: whoever asks for the name gets the old or the new one, never neither */
 } hb_export_options;
 #define HB_EXPORT_OPTIONS_INIT                                                                             \
   {                                                                                                        \
     sizeof(hb_export_options), NULL, NULL, 0, NULL, 0, 0, NULL, 0, NULL, 0, HB_NO_DEADLINE, NULL, NULL, 0, \
-        HB_MEMORY_UNKNOWN                                                                                  \
+        HB_MEMORY_UNKNOWN, HB_LIFETIME_OWNER, 0, 0                                                         \
   }
 
 /* Whole or not at all. Your own uid may import it, others only through `acl`. It lives until it is
- * withdrawn or this session ends. A range in the middle of chunks exports exactly its bytes, under the key
- * and under the name alike; but an importer's descriptor reaches the whole chunks it touches. HB_EXISTS,
+ * withdrawn or revoked, or this session ends, or longer by its `lifetime`. A range in the middle of chunks
+ * exports exactly its bytes, under the key and under the name alike; but an importer's descriptor reaches the
+ * whole chunks it touches. HB_EXISTS (the name is taken), HB_DENIED (no right to HB_LIFETIME_PERSIST),
  * HB_BAD_HANDLE, HB_READ_ONLY (a write grant over a read-only descriptor), HB_RANGE (larger than the object),
  * HB_QUOTA, HB_NO_FDS, HB_NOT_SHAREABLE, HB_UNSUPPORTED, HB_MIXED (on different GPUs), HB_DEVICE, HB_BUSY,
  * HB_GONE (hb_range_gone came meanwhile), HB_INVALID.
@@ -376,7 +392,7 @@ HB_API hb_status hb_export_subkey(const hb_export* exported, uint64_t offset, ui
 typedef struct hb_withdrawn {
   size_t size;
   uint64_t exports; /* ended by this call */
-  uint64_t holders; /* leases that still had it when it ended; counted up to 64 an answer of the daemon */
+  uint64_t holders; /* leases that were left when the call returned */
 } hb_withdrawn;
 #define HB_WITHDRAWN_INIT \
   { sizeof(hb_withdrawn), 0, 0 }
@@ -613,8 +629,9 @@ typedef struct hb_listed {
   hb_process owner;
   uint32_t generation;
   uint64_t layout_version;
-  const char* state;    /* "live" */
-  const char* lifetime; /* "owner" */
+  const char* state; /* "live", "suspended", "orphaned" (its owner died, it may be claimed); ended and still
+                        held: "withdrawn", "revoked", "gone" */
+  const char* lifetime; /* "owner", "linger", "persist" */
   uint64_t bytes;
   int bytes_declared; /* 1: the kernel cannot confirm the size of this kind */
   uint64_t chunks;
@@ -630,6 +647,12 @@ typedef struct hb_listed {
   uint32_t metadata_bytes;
   const hb_device_id* peers; /* other GPUs that the exporter let in */
   size_t peer_count;
+  uint64_t max_bytes; /* it may grow to so many; 0 = it does not grow */
+  uint64_t linger_ns;
+  uint64_t linger_left_ns; /* orphaned: until it goes */
+  uint64_t tickets;
+  uint64_t descriptors; /* that the daemon holds for it */
+  uint64_t step;        /* the last one published */
 } hb_listed;
 
 typedef struct hb_held {
@@ -641,6 +664,13 @@ typedef struct hb_held {
   uint64_t offset;
   uint64_t bytes;
   uint64_t age_ns;
+  uint64_t unread_ns; /* for how long events have been waiting for this process; 0 = none are */
+  int listens;        /* 1: it subscribed to events */
+  int unmap_asked;    /* 1: asked to unmap by a suspension, and has not said that it did */
+  uint64_t ticket;    /* not 0: the daemon holds this for a ticket; `process` made it */
+  uint64_t ticket_left_ns;
+  uint64_t acked_step;
+  const char* state; /* of the export, as in hb_listed */
 } hb_held;
 
 typedef struct hb_shown_chunk {
@@ -695,9 +725,13 @@ typedef struct hb_daemon_status {
   uint64_t closing;
   uint64_t quarantined;
   uint64_t bytes;
+  uint64_t ended_held; /* exports that have ended and that somebody still holds */
+  uint64_t tickets;
+  uint64_t groups;
+  uint64_t events_pending;
 } hb_daemon_status;
 #define HB_DAEMON_STATUS_INIT \
-  { sizeof(hb_daemon_status), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(hb_daemon_status), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 HB_API hb_status hb_daemon_get_status(hb_client* client, uint64_t deadline_ns, hb_daemon_status* ret_status,
                                       hb_error* error);
 
