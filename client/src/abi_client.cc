@@ -102,6 +102,10 @@ hb_status hb_daemon_get_status(hb_client* client, uint64_t deadline_ns, hb_daemo
     status.closing = body->closing;
     status.quarantined = body->quarantined;
     status.bytes = body->bytes;
+    status.ended_held = body->ended_held;
+    status.tickets = body->tickets;
+    status.groups = body->groups;
+    status.events_pending = body->events_pending;
     write_info(status, ret_status);
     return {};
   });

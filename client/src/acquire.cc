@@ -49,6 +49,7 @@ class Acquiring {
   Result<Acquired> run(const PageSink& sink) {
     auto words = session_->validity(request_.deadline_ns);
     if (!words) return tl::unexpected(std::move(words.error()));
+    const LeaseIndex::Arrival arriving(session_->leases());
     auto reply = first_page();
     if (!reply) return tl::unexpected(std::move(reply.error()));
     // From here on nothing is sent twice: the lease is this session's.

@@ -6,6 +6,7 @@
 
 #include "export_plan.h"
 #include "hipbroker/hipbroker.h"
+#include "looking.h"
 #include "range_gone.h"
 #include "wire/limits.h"
 #include "wire/name.h"
@@ -169,13 +170,18 @@ Result<std::shared_ptr<ExportRecord>> create_on(const std::shared_ptr<Session>& 
 }
 
 Result<WithdrawnCount> send_withdraw(Client& client, Session& session, const msg::Withdraw& message,
-                                     std::uint64_t deadline_ns) {
+                                     std::uint64_t deadline_ns, std::unique_ptr<hb_holders>* left = nullptr) {
   auto reply = session.call(FrameType::kWithdraw, as_bytes(encoded(message)), {}, deadline_ns);
   if (!reply) return tl::unexpected(std::move(reply.error()));
   const auto body = msg::decode<msg::WithdrawReply>(reply->body);
   if (!body) return fail(malformed(body.error()));
   Stats::add(client.stats().withdrawn, body->withdrawn);
-  return WithdrawnCount{body->withdrawn, body->holders.size()};
+  if (left != nullptr) {
+    auto named = holders_left(client, *body, deadline_ns);
+    if (!named) return tl::unexpected(std::move(named.error()));
+    *left = std::move(*named);
+  }
+  return WithdrawnCount{body->withdrawn, body->holder_count};
 }
 
 }  // namespace
@@ -201,13 +207,19 @@ Result<std::shared_ptr<ExportRecord>> create_export(Client& client, const Export
 }
 
 Result<WithdrawnCount> withdraw_export(Client& client, ExportRecord& record, std::uint64_t deadline_ns) {
+  return withdraw_export(client, record, 0, deadline_ns, nullptr);
+}
+
+Result<WithdrawnCount> withdraw_export(Client& client, ExportRecord& record, std::uint64_t wait_ns,
+                                       std::uint64_t deadline_ns, std::unique_ptr<hb_holders>* left) {
   if (record.session->is_lost())
     return fail(HB_GONE, "export " + std::to_string(record.id) + " ended with the session that made it");
   if (!record.is_live())
     return fail(HB_GONE, "export " + std::to_string(record.id) + " was withdrawn before");
   msg::Withdraw message;
   message.target = msg::Target::by_id(record.id);
-  auto count = send_withdraw(client, *record.session, message, deadline_ns);
+  message.wait_ns = wait_ns;
+  auto count = send_withdraw(client, *record.session, message, deadline_ns, left);
   if (!count && count.error().status == HB_CLOSED && count.error().not_sent)
     return fail(HB_GONE, "export " + std::to_string(record.id) + " ended with the session that made it");
   if (count || count.error().status == HB_GONE || count.error().status == HB_NOT_FOUND)

@@ -41,6 +41,10 @@ struct WithdrawnCount {
 // HB_GONE when it was withdrawn already or its session was lost.
 [[nodiscard]] Result<WithdrawnCount> withdraw_export(Client& client, ExportRecord& record,
                                                      std::uint64_t deadline_ns);
+// Waits so long for its holders. `left` (may be null): who is left then.
+[[nodiscard]] Result<WithdrawnCount> withdraw_export(Client& client, ExportRecord& record,
+                                                     std::uint64_t wait_ns, std::uint64_t deadline_ns,
+                                                     std::unique_ptr<hb_holders>* left);
 [[nodiscard]] Result<WithdrawnCount> withdraw_id(Client& client, std::uint64_t id, std::uint64_t deadline_ns);
 [[nodiscard]] Result<WithdrawnCount> withdraw_range(Client& client, const void* ptr, std::uint64_t bytes,
                                                     std::uint64_t deadline_ns);

@@ -29,6 +29,7 @@ Result<hb_handles*> acquire_handles(const std::shared_ptr<Client>& client, const
   if (!acquired) return tl::unexpected(std::move(acquired.error()));
   handles->grant = std::move(acquired->grant);
   handles->lease = std::move(acquired->lease);
+  if (handles->lease.session().leases().give_to_handles(handles->lease.id())) client->events().settle();
   std::vector<PeerGrant> peers;
   for (const DeviceId& peer : handles->grant.peers) peers.push_back({peer});
   handles->peers = peer_list(peers);

@@ -136,6 +136,9 @@ Result<std::unique_ptr<hb_import>> make_import(const std::shared_ptr<Client>& cl
   IntervalMap::get().add(std::move(interval));
   Stats::add(client->stats().imports);
   Stats::add(client->stats().mapped_bytes, imported->grant.bytes);
+  // Last: from here on events find it.
+  if (imported->lease.session().leases().give(imported->lease.id(), imported.get()))
+    client->events().settle();
   return imported;
 }
 

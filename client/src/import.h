@@ -83,4 +83,5 @@ struct hb_import {
   hb::client::ImportKey key;
   std::uint64_t uses = 1;
   bool cached = false;  // findable
+  bool doomed = false;  // nobody may hold it any more
 };

@@ -67,6 +67,7 @@ void ImportCache::unlink(hb_import* imported, Doomed& doomed) {
   }
   idle_.remove(imported);
   idle_bytes_ -= imported->grant.bytes;
+  owned->doomed = true;
   doomed.push_back(std::move(owned));
 }
 
@@ -134,6 +135,7 @@ void ImportCache::give_back(hb_import* imported) noexcept {
     const std::lock_guard guard(lock_);
     if (--imported->uses > 0) return;
     if (!imported->cached) {
+      imported->doomed = true;
       last.reset(imported);
     } else {
       const bool keep = keep_bytes_ >= imported->grant.bytes && imported->is_current();
@@ -149,6 +151,22 @@ void ImportCache::give_back(hb_import* imported) noexcept {
       }
     }
   }
+}
+
+ImportCache::Held ImportCache::hold(const LeaseIndex& leases, std::uint64_t lease) {
+  Doomed doomed;  // destroyed after the lock
+  const std::lock_guard guard(lock_);
+  const LeaseIndex::Found found = leases.find(lease);
+  if (found.imported == nullptr) return {found.owner, nullptr};
+  // Looked up under the lock: whoever dooms it has to take the lock first, and its lease is forgotten only
+  // when it is destroyed.
+  if (found.imported->doomed) return {};
+  if (found.imported->uses == 0) {
+    if (!found.imported->is_current()) unlink(found.imported, doomed);
+    return {};
+  }
+  ++found.imported->uses;
+  return {found.owner, found.imported};
 }
 
 void ImportCache::drop_idle() noexcept {

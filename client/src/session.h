@@ -23,6 +23,7 @@
 #include "connect.h"
 #include "error.h"
 #include "fork_guard.h"
+#include "lease_index.h"
 #include "messages.h"
 #include "pending.h"
 #include "validity.h"
@@ -70,6 +71,13 @@ class Session {
     Session* session_ = nullptr;
   };
   [[nodiscard]] Result<PageTurn> page_turn(std::uint64_t deadline_ns);
+
+  // Whose its leases are.
+  [[nodiscard]] LeaseIndex& leases() noexcept { return leases_; }
+  // A lease that a Lease held: forgotten, and given back.
+  void end_lease(std::uint64_t lease_id) noexcept;
+  // What answers to TakeEvents brought whose caller had given up.
+  [[nodiscard]] std::vector<msg::Event> take_late_events();
 
   // Ends it from this side. No other call may be under way.
   void close() noexcept;
@@ -119,11 +127,13 @@ class Session {
     std::string body;
   };
   std::vector<OneWay> unsent_;
+  std::vector<msg::Event> late_events_;
   std::string end_reason_;
   std::atomic<bool> lost_{false};
 
   bool page_busy_ = false;
   std::condition_variable page_free_;
+  LeaseIndex leases_;
   std::mutex validity_lock_;
   std::unique_ptr<ValidityPage> validity_;
 };
@@ -132,7 +142,9 @@ class Session {
 class Lease {
  public:
   Lease() = default;
-  Lease(std::shared_ptr<Session> session, std::uint64_t id) : session_(std::move(session)), id_(id) {}
+  Lease(std::shared_ptr<Session> session, std::uint64_t id) : session_(std::move(session)), id_(id) {
+    session_->leases().add(id_);
+  }
   Lease(Lease&&) noexcept = default;
   Lease& operator=(Lease&& other) noexcept;
   ~Lease();

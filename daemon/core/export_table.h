@@ -50,6 +50,10 @@ struct Export {
   bool size_declared : 1 = false;
 
   [[nodiscard]] std::uint32_t ticket_count() const { return life == nullptr ? 0 : life->ticket_count; }
+  // Its chunks stay when it ends.
+  [[nodiscard]] bool is_pinned() const { return life != nullptr && life->ticket_count + life->pinning != 0; }
+  // By leases or tickets: an ended one is more than remembered.
+  [[nodiscard]] bool is_held() const { return lease_count != 0 || ticket_count() != 0; }
   [[nodiscard]] std::uint64_t max_size() const { return life == nullptr ? 0 : life->max_size; }
   // Where it grows, or slept: what size it has.
   [[nodiscard]] std::uint64_t size() const {

@@ -32,6 +32,9 @@ tl::expected<Found, Error> find_by_key(const Core& core, const Principal& who, c
   if (fields.version != kKeyVersion)
     return tl::unexpected(
         failure(HB_VERSION, "key version ", fields.version, ", this daemon knows ", kKeyVersion));
+  if (fields.kind == KeyKind::kTicket)
+    return tl::unexpected(
+        failure(HB_INVALID, "this is a ticket: it is acquired, once; use the name or a key here"));
   if (fields.kind != KeyKind::kKey)
     return tl::unexpected(failure(HB_UNSUPPORTED, "key kind ", static_cast<unsigned>(fields.kind),
                                   " is not known to this daemon"));
@@ -78,9 +81,6 @@ tl::expected<const Name*, Error> name_of(const Core& core, const Principal& who,
   return core.exports.find_name(who.scope, ref.owner_uid.value_or(who.uid), ref.name);
 }
 
-// Ended, and somebody holds it still.
-bool is_held(const Export& e) { return e.lease_count != 0 || e.ticket_count() != 0; }
-
 }  // namespace
 
 tl::expected<Found, Error> find_by_name(const Core& core, const Principal& who, const NameRef& ref) {
@@ -121,7 +121,7 @@ tl::expected<std::uint32_t, Error> find_to_look(const Core& core, const Principa
   }
   if (const auto* id = std::get_if<ExportId>(&target)) {
     const Export* e = core.exports.find(*id);
-    if (e != nullptr && has_ended(e->state) && is_held(*e) && may_see(core.exports, *e, who))
+    if (e != nullptr && has_ended(e->state) && e->is_held() && may_see(core.exports, *e, who))
       return id->slot();
   }
   return find_target(core, who, target).map([](const Found& found) { return found.slot; });

@@ -17,7 +17,8 @@ struct Found {
   std::uint32_t slot = kNoSlot;
   std::uint64_t offset = 0;  // the target's own range inside the export
   std::uint64_t length = 0;
-  bool follows = false;  // to the end, wherever that comes to be
+  bool follows = false;            // to the end, wherever that comes to be
+  std::uint32_t ticket = kNoSlot;  // it was found by
 };
 
 // Current exports the asker may at least read; the order of checks is design rule 7.

@@ -22,7 +22,8 @@
  *              the daemon died answers HB_CLOSED and is not repeated: what it asked for may have been done.
  *              Exports and leases of the lost session are gone: hb_export_withdraw answers HB_GONE,
  *              and hb_import_is_current 0 once a call of this client has met the loss: a killed daemon
- *              tells nobody. Mappings stay readable; export and import again.
+ *              tells nobody. Mappings stay readable; export and import again. Whoever dispatches events
+ *              (events.h) is told, and is connected again without a call.
  *   Sizes      Bytes. Offsets are relative to what the call names.
  *   Descriptors  Inputs are borrowed: you still own and close them. Outputs are yours.
  *   Threads    Every function may be called from any thread on the same handle, except the one that
@@ -376,7 +377,7 @@ HB_API hb_status hb_export_subkey(const hb_export* exported, uint64_t offset, ui
 typedef struct hb_withdrawn {
   size_t size;
   uint64_t exports; /* ended by this call */
-  uint64_t holders; /* leases that still had it when it ended; counted up to 64 an answer of the daemon */
+  uint64_t holders; /* leases that were left when the call returned */
 } hb_withdrawn;
 #define HB_WITHDRAWN_INIT \
   { sizeof(hb_withdrawn), 0, 0 }
@@ -613,8 +614,9 @@ typedef struct hb_listed {
   hb_process owner;
   uint32_t generation;
   uint64_t layout_version;
-  const char* state;    /* "live" */
-  const char* lifetime; /* "owner" */
+  const char* state;    /* "live", "suspended", "orphaned" (its owner died, it may be claimed); ended and still
+                           held: "withdrawn", "revoked", "gone" */
+  const char* lifetime; /* "owner", "linger", "persist" */
   uint64_t bytes;
   int bytes_declared; /* 1: the kernel cannot confirm the size of this kind */
   uint64_t chunks;
@@ -630,6 +632,12 @@ typedef struct hb_listed {
   uint32_t metadata_bytes;
   const hb_device_id* peers; /* other GPUs that the exporter let in */
   size_t peer_count;
+  uint64_t max_bytes; /* it may grow to so many; 0 = it does not grow */
+  uint64_t linger_ns;
+  uint64_t linger_left_ns; /* orphaned: until it goes */
+  uint64_t tickets;
+  uint64_t descriptors; /* that the daemon holds for it */
+  uint64_t step;        /* the last one published */
 } hb_listed;
 
 typedef struct hb_held {
@@ -641,6 +649,13 @@ typedef struct hb_held {
   uint64_t offset;
   uint64_t bytes;
   uint64_t age_ns;
+  uint64_t unread_ns; /* for how long events have been waiting for this process; 0 = none are */
+  int listens;        /* 1: it subscribed to events */
+  int unmap_asked;    /* 1: asked to unmap by a suspension, and has not said that it did */
+  uint64_t ticket;    /* not 0: the daemon holds this for a ticket; `process` made it */
+  uint64_t ticket_left_ns;
+  uint64_t acked_step;
+  const char* state; /* of the export, as in hb_listed */
 } hb_held;
 
 typedef struct hb_shown_chunk {
@@ -695,9 +710,13 @@ typedef struct hb_daemon_status {
   uint64_t closing;
   uint64_t quarantined;
   uint64_t bytes;
+  uint64_t ended_held; /* exports that have ended and that somebody still holds */
+  uint64_t tickets;
+  uint64_t groups;
+  uint64_t events_pending;
 } hb_daemon_status;
 #define HB_DAEMON_STATUS_INIT \
-  { sizeof(hb_daemon_status), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(hb_daemon_status), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 HB_API hb_status hb_daemon_get_status(hb_client* client, uint64_t deadline_ns, hb_daemon_status* ret_status,
                                       hb_error* error);
 
