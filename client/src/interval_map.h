@@ -46,9 +46,15 @@ class IntervalMap {
   [[nodiscard]] std::optional<Interval> find(const void* address) const;
   // The first one that has any byte of the range.
   [[nodiscard]] std::optional<Interval> find_in(const void* address, std::uint64_t bytes) const;
+  // Addresses of an arena, in which its allocations are intervals and all else is nobody's memory.
+  void add_reserved(const void* start, std::uint64_t bytes);
+  void remove_reserved(const void* start);
+  // Whether this byte is among them.
+  [[nodiscard]] bool is_reserved(const void* address) const;
 
  private:
-  std::map<std::uintptr_t, Interval> intervals_;  // by start; never overlapping
+  std::map<std::uintptr_t, Interval> intervals_;      // by start; never overlapping
+  std::map<std::uintptr_t, std::uint64_t> reserved_;  // likewise: bytes
 };
 
 }  // namespace hb::client

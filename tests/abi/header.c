@@ -2,6 +2,7 @@
  * Copyright (c) 2026 the hipbroker authors
  *
  * Every initialiser, in a C99 that knows no extension. */
+#include "hipbroker/arena.h"
 #include "hipbroker/hipbroker.h"
 
 int uses_every_initialiser(void);
@@ -20,8 +21,10 @@ int uses_every_initialiser(void) {
   hb_daemon_status status = HB_DAEMON_STATUS_INIT;
   hb_pointer_info pointer = HB_POINTER_INFO_INIT;
   hb_hip_report report = HB_HIP_REPORT_INIT;
+  hb_arena_options arena = HB_ARENA_OPTIONS_INIT;
+  hb_arena_info arena_info = HB_ARENA_INFO_INIT;
   return error.size + client.size + client_info.size + key.size + memory.size + memory_info.size +
              exported.size + export_info.size + withdrawn.size + imported.size + import_info.size +
-             status.size + pointer.size + report.size >
+             status.size + pointer.size + report.size + arena.size + arena_info.size >
          0;
 }

@@ -250,7 +250,7 @@ Result<Known> known_of(int ordinal) {
   return known_of(*now, **device);
 }
 
-Result<std::unique_ptr<Allocation>> HipProvider::allocate(const AllocateRequest& request) {
+Result<Placed> place(const AllocateRequest& request) {
   if (request.sealed)
     return fail(HB_INVALID, "sealed is for host memory; nothing enforces read-only on GPU memory");
   const auto now = here();
@@ -274,9 +274,16 @@ Result<std::unique_ptr<Allocation>> HipProvider::allocate(const AllocateRequest&
   if (!peers) return tl::unexpected(peers.error());
   auto access = access_for(*known.context, device->ordinal, *peers, request.host);
   if (!access) return tl::unexpected(std::move(access.error()));
-  auto range = hip::allocate(known.context, {request.bytes, request.chunk_bytes, std::move(*access)});
+  return Placed{std::move(known), std::move(*access)};
+}
+
+Result<std::unique_ptr<Allocation>> HipProvider::allocate(const AllocateRequest& request) {
+  auto placed = place(request);
+  if (!placed) return tl::unexpected(std::move(placed.error()));
+  auto range =
+      hip::allocate(placed->known.context, {request.bytes, request.chunk_bytes, std::move(placed->access)});
   if (!range) return tl::unexpected(std::move(range.error()));
-  return std::make_unique<HipAllocation>(std::move(known), std::move(*range));
+  return std::make_unique<HipAllocation>(std::move(placed->known), std::move(*range));
 }
 
 Result<std::unique_ptr<Allocation>> HipProvider::adopt(const AdoptRequest& request) {
