@@ -4,6 +4,7 @@
 // Allocations: who has which part of the addresses.
 #include "arena.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <iterator>
 #include <mutex>
@@ -20,6 +21,7 @@ namespace hb::client {
 namespace {
 
 constexpr std::uint64_t kHostBlock = std::uint64_t{2} << 20;
+constexpr std::uint64_t kLeastGpuBlock = std::uint64_t{2} << 20;
 
 std::string hex(const void* ptr) {
   char text[32];
@@ -46,6 +48,14 @@ Result<std::shared_ptr<Arena>> Arena::create(std::uint32_t provider_number, cons
                             name + " is " + std::to_string(bytes) + "; an export holds at most " +
                                 std::to_string(most) + " bytes, and an arena no more than one"));
   }
+  // As far as a GPU's granularity may round it up.
+  const std::uint64_t block =
+      provider_number == HB_PROVIDER_HOST ? asked.chunk_bytes : std::max(asked.chunk_bytes, kLeastGpuBlock);
+  if ((asked.bytes - 1) / block >= limits::kExportChunks)
+    return fail(limit_error(HB_RANGE, "block_bytes", block, limits::kExportChunks,
+                            std::to_string(asked.bytes) + " bytes in blocks of " + std::to_string(block) +
+                                " are more than " + std::to_string(limits::kExportChunks) +
+                                " blocks: use larger ones"));
   auto range = maker->reserve(asked);
   if (!range) return tl::unexpected(std::move(range.error()));
   return std::make_shared<Arena>(std::move(*range), keep_bytes, mark);
@@ -122,6 +132,8 @@ Result<void> Arena::free(const void* ptr) {
     memory = std::move(found->second);
     allocations_.erase(found);
   }
+  // From here on no export of it begins; one that has begun is known, and is waited for.
+  IntervalMap::get().remove(ptr);
   const std::uint64_t bytes = memory->allocation().bytes();
   if (nothing_known_of(ptr, bytes)) return {};
   auto ended = range_gone(ptr, bytes);

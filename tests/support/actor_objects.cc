@@ -86,6 +86,10 @@ Bytes bytes_of(ActorState& state, const Message& m) {
     hb_import_get_info(named(state.imports, m, "import", "i"), &info);
     return {static_cast<unsigned char*>(info.ptr) + offset, info.bytes - offset};
   }
+  if (has(m, "piece")) {
+    const Bytes& piece = named(state.pieces, m, "piece", "p");
+    return {piece.at + offset, piece.size - offset};
+  }
   hb_memory* memory = named(state.memories, m, "mem", "m");
   return {static_cast<unsigned char*>(hb_memory_ptr(memory)) + offset, hb_memory_bytes(memory) - offset};
 }
@@ -211,7 +215,7 @@ std::vector<hb_chunk> chunks_of(ActorState& state, const Message& m) {
   return out;
 }
 
-// export [export=] [name=] [meta=] [acl=] [max_access=] and mem= [offset=] [bytes=], or chunks as above with
+// export [export=] [name=] [meta=] [acl=] [max_access=] and mem=|piece= [offset=] [bytes=], or chunks as above with
 //   [pci=] [uuid=] of the GPU they are on
 Message create_export(ActorState& state, const Message& m) {
   hb_export_options options = HB_EXPORT_OPTIONS_INIT;
@@ -229,7 +233,7 @@ Message create_export(ActorState& state, const Message& m) {
   options.acl_count = acl.size();
   options.max_access = static_cast<std::uint32_t>(number_of(m, "max_access"));
   options.deadline_ns = deadline_of(m);
-  if (has(m, "mem")) {
+  if (has(m, "mem") || has(m, "piece")) {
     const Bytes bytes = bytes_of(state, m);
     options.ptr = bytes.at;
     options.bytes = number_of(m, "bytes", bytes.size);

@@ -144,6 +144,9 @@ TEST(AnArenaOfTheHost, NamesWhatItCannotDo) {
   EXPECT_EQ(Arena::create(HB_PROVIDER_HOST, request, 0, mark).error().status, HB_INVALID);
   request.chunk_bytes = UINT64_MAX;
   EXPECT_EQ(Arena::create(HB_PROVIDER_HOST, request, 0, mark).error().status, HB_RANGE);
+  request.chunk_bytes = kPage;
+  request.bytes = (std::uint64_t{1} << 20) * kPage + 1;
+  EXPECT_EQ(Arena::create(HB_PROVIDER_HOST, request, 0, mark).error().what, "block_bytes");
   EXPECT_EQ(Arena::create(99, request, 0, mark).error().status, HB_UNSUPPORTED);
 }
 
@@ -216,6 +219,7 @@ TEST(AnArenaOfTheHost, LivesAsLongAsAnAlias) {
   auto alias = IntervalMap::get().find(mine)->memory.lock();
   EXPECT_TRUE(arena->free(mine));
   EXPECT_FALSE(arena->free(mine));
+  EXPECT_FALSE(IntervalMap::get().find(mine));  // and is exported no more
   EXPECT_EQ(blocks_of(*arena), 1u);
   EXPECT_NE(allocate(*arena, 100), mine);
   arena->close();
