@@ -215,7 +215,8 @@ std::vector<hb_chunk> chunks_of(ActorState& state, const Message& m) {
   return out;
 }
 
-// export [export=] [name=] [meta=] [acl=] [max_access=] and mem=|piece= [offset=] [bytes=], or chunks as above with
+// export [export=] [name=] [meta=] [acl=] [max_access=] and mem=|piece= [offset=] [bytes=], or chunks as
+// above with
 //   [pci=] [uuid=] of the GPU they are on
 Message create_export(ActorState& state, const Message& m) {
   hb_export_options options = HB_EXPORT_OPTIONS_INIT;
