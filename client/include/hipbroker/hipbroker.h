@@ -314,7 +314,7 @@ typedef struct hb_hip_handle {
 /* What memory at an address is (hb_classify), and what an exporter may vouch for. */
 enum {
   HB_MEMORY_UNKNOWN = 0,
-  HB_MEMORY_OWN = 1,      /* of hb_memory_alloc */
+  HB_MEMORY_OWN = 1,      /* of hb_memory_alloc, hb_arena_alloc */
   HB_MEMORY_IMPORTED = 2, /* of hb_import_open */
   HB_MEMORY_VMM = 3,      /* mapped by hipMemMap */
   HB_MEMORY_MALLOC = 4,   /* of hipMalloc */
