@@ -614,8 +614,8 @@ typedef struct hb_listed {
   hb_process owner;
   uint32_t generation;
   uint64_t layout_version;
-  const char* state;    /* "live", "suspended", "orphaned" (its owner died, it may be claimed); ended and still
-                           held: "withdrawn", "revoked", "gone" */
+  const char* state; /* "live", "suspended", "orphaned" (its owner died, it may be claimed); ended and still
+                        held: "withdrawn", "revoked", "gone" */
   const char* lifetime; /* "owner", "linger", "persist" */
   uint64_t bytes;
   int bytes_declared; /* 1: the kernel cannot confirm the size of this kind */
