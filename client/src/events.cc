@@ -96,6 +96,7 @@ Result<void> Events::begin() {
   // Of a session that is lost already the next round tells.
   session_ = std::move(session);
   phase_ = Phase::kListening;
+  if (session_->is_lost()) wake();
   return {};
 }
 
@@ -132,6 +133,7 @@ Result<void> Events::loop(const EventSink& sink) {
     if (told == 0 && !stopped_.load()) port_.load()->wait();
     if (is_over()) return {};
   }
+  if (port_.load() != nullptr && woken_.exchange(false)) set_alarm();
   return {};
 }
 

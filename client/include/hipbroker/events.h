@@ -58,7 +58,7 @@ typedef void (*hb_event_handler)(const hb_event* event, void* userdata);
 /* A descriptor that becomes readable when there is something to dispatch, also while the daemon is looked
  * for. The number is the same as long as the client is open. Borrowed: only for poll, epoll and select; do
  * not read, write or close it. Subscribes at the first call; what happened to what you hold before is told
- * first. Two descriptors more are open from then on. HB_NO_FDS, HB_TIMEOUT (the daemon did not answer in 2
+ * first. Three descriptors more are open from then on. HB_NO_FDS, HB_TIMEOUT (the daemon did not answer in 2
  * seconds), HB_UNSUPPORTED. */
 HB_API hb_status hb_events_fd(hb_client* client, int* ret_fd, hb_error* error);
 

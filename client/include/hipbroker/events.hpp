@@ -22,7 +22,7 @@ namespace detail {
 // Carries an exception of the handler past the C frames between; the events behind it are dropped.
 template <class Handler>
 struct EventTrampoline {
-  hb_client* client;
+  hb_client* loop_of;  // nullptr: one dispatch, which ends by itself
   Handler& handler;
   std::exception_ptr thrown;
 
@@ -33,7 +33,7 @@ struct EventTrampoline {
       self.handler(*event);
     } catch (...) {
       self.thrown = std::current_exception();
-      hb_dispatch_stop(self.client);
+      if (self.loop_of != nullptr) hb_dispatch_stop(self.loop_of);
     }
   }
 };
@@ -50,7 +50,7 @@ inline int events_fd(const Client& client) {
 // Calls handler(const hb_event&) for everything there is to tell; how often.
 template <class Handler>
 std::uint64_t dispatch_events(const Client& client, Handler&& handler) {
-  detail::EventTrampoline<std::remove_reference_t<Handler>> trampoline{client.get(), handler, {}};
+  detail::EventTrampoline<std::remove_reference_t<Handler>> trampoline{nullptr, handler, {}};
   std::uint64_t count = 0;
   hb_error error = HB_ERROR_INIT;
   const hb_status status =
