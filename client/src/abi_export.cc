@@ -41,6 +41,9 @@ Result<ExportRequest> read_export(const hb_export_options* options) {
   request.ptr = given->ptr;
   request.bytes = given->bytes;
   request.deadline_ns = given->deadline_ns;
+  request.lifetime = given->lifetime;
+  request.linger_ns = given->linger_ns;
+  request.replace = given->replace != 0;
   auto device = read_device_id(given->device);
   if (!device) return tl::unexpected(std::move(device.error()));
   request.device = std::move(*device);

@@ -7,6 +7,7 @@
 #include "client.h"
 #include "fd_room.h"
 #include "hipbroker/hipbroker.h"
+#include "succession.h"
 #include "wire/limits.h"
 
 namespace hb::client {
@@ -69,6 +70,8 @@ class Acquiring {
     return true;
   }
 
+  [[nodiscard]] bool by_ticket() const { return request_.target.key && is_ticket(*request_.target.key); }
+
   Result<Reply> first_page() {
     msg::Acquire acquire;
     acquire.target = wire_target(request_.target);
@@ -89,7 +92,8 @@ class Acquiring {
         if (reply.error().status == HB_NO_FDS && !request_.wait && ask_less()) continue;
         return reply;
       }
-      if (!reply->fds_truncated) return reply;
+      // A ticket is used up: its first page is fetched again under the lease that came of it.
+      if (!reply->fds_truncated || (by_ticket() && ask_less())) return reply;
       if (const auto granted = msg::decode<msg::AcquireReply>(reply->body))
         session_->release(granted->lease_id);
       if (request_.wait || !ask_less())
@@ -133,6 +137,7 @@ class Acquiring {
                     std::to_string(grant.export_bytes) + " bytes");
     if ((grant.access & request_.access) != request_.access) return broken("less access than was asked for");
     position_ = grant.chunk_base;
+    if (reply.fds_truncated) return {};
     return use_page(body->chunks, std::move(reply.fds), sink);
   }
 

@@ -48,6 +48,8 @@ class Session {
   // One-way. Never blocks and never fails: what the socket has no room for leaves with the next call.
   void release(std::uint64_t lease_id) noexcept;
   void abort_export(std::uint64_t export_id) noexcept;
+  // False: the session is lost.
+  bool ack_step(std::uint64_t lease_id, std::uint64_t step) noexcept;
   // Takes an export back without waiting for the answer.
   void withdraw_unheard(std::uint64_t export_id) noexcept;
 

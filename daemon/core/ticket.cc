@@ -88,8 +88,9 @@ std::optional<Error> refuse_ticket(const MakeTicketRequest& request, const Princ
   if (request.access != Access::kRead && request.access != Access::kReadWrite)
     return failure(HB_INVALID, "access must be 1 (read) or 3 (read and write), not ",
                    static_cast<unsigned>(request.access));
-  if (request.ttl_ns == 0 || request.ttl_ns > limits::kTicketNs)
-    return failure(HB_INVALID, "a ticket lasts 1 to ", limits::kTicketNs, " ns, not ", request.ttl_ns);
+  if (request.ttl_ns == 0) return failure(HB_INVALID, "ttl_ns is 0: a ticket lasts for a time");
+  if (request.ttl_ns > limits::kTicketNs)
+    return over_bound("ns of a ticket", request.ttl_ns, limits::kTicketNs, who.uid);
   return std::nullopt;
 }
 

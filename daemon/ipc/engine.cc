@@ -31,11 +31,12 @@ core::BrokerConfig with_retries(core::BrokerConfig config) {
 }  // namespace
 
 Engine::Engine(boost::asio::io_context& io, const core::BrokerConfig& config,
-               std::vector<os::DriverRule> drivers)
+               std::vector<os::DriverRule> drivers, Rights rights)
     : io_(io),
       deadline_(io),
       config_(with_retries(config)),
       drivers_(std::move(drivers)),
+      rights_(std::move(rights)),
       broker_(config_),
       started_(monotonic_now()) {}
 

@@ -19,6 +19,7 @@
 #include "ipc/edge_error.h"
 #include "ipc/handle_store.h"
 #include "ipc/outbox.h"
+#include "ipc/rights.h"
 #include "ipc/translate_reply.h"
 #include "os/closer.h"
 #include "os/handle_probe.h"
@@ -42,7 +43,8 @@ class Recipient {
 
 class Engine {
  public:
-  Engine(boost::asio::io_context& io, const core::BrokerConfig& config, std::vector<os::DriverRule> drivers);
+  Engine(boost::asio::io_context& io, const core::BrokerConfig& config, std::vector<os::DriverRule> drivers,
+         Rights rights = {});
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
   ~Engine();
@@ -55,6 +57,8 @@ class Engine {
   void apply(core::SessionId session, std::uint64_t request_id, FrameType type, core::Request request);
   // The session has frames waiting, or none any more.
   void set_backlogged(Recipient& recipient, bool backlogged);
+
+  [[nodiscard]] const Rights& rights() const { return rights_; }
 
   // --- descriptors ------------------------------------------------------------------------------
   struct BadHandle {
@@ -109,6 +113,7 @@ class Engine {
   core::Time armed_for_ = core::kNever;
   core::BrokerConfig config_;
   std::vector<os::DriverRule> drivers_;
+  const Rights rights_;
   core::Broker broker_;
   HandleStore handles_;
   ReplyWriter writer_;

@@ -14,6 +14,7 @@ ActorState::~ActorState() {
   for (auto& [name, one] : handles) hb_handles_release(one);
   for (auto& [name, one] : exports) hb_export_destroy(one);
   for (auto& [name, one] : memories) hb_memory_free(one);
+  for (auto& [name, one] : arenas) hb_arena_destroy(one);
   for (auto& [name, one] : clients) hb_client_close(one);
 }
 
@@ -133,11 +134,13 @@ int run_actor(const VerbTable& more) {
   VerbTable table;
   add_client_verbs(table);
   add_memory_verbs(table);
+  add_arena_verbs(table);
   add_export_verbs(table);
   add_import_verbs(table);
   add_handle_verbs(table);
   add_looking_verbs(table);
   add_process_verbs(table);
+  add_succession_verbs(table);
   for (const auto& [name, verb] : more) table[name] = verb;
   ActorState state;
   while (!state.leaving) {

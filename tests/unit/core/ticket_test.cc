@@ -159,7 +159,7 @@ TEST_F(TicketTest, SenselessOnesAreRefused) {
   both.lease = acquired(owner, by_key(out.key)).lease;
   EXPECT_EQ(status_of(ask(owner, both)), HB_INVALID);
   EXPECT_EQ(status_of(ask(owner, ticket_of(out.id, 0))), HB_INVALID);
-  EXPECT_EQ(status_of(ask(owner, ticket_of(out.id, limits::kTicketNs + 1))), HB_INVALID);
+  EXPECT_EQ(status_of(ask(owner, ticket_of(out.id, limits::kTicketNs + 1))), HB_QUOTA);
   MakeTicketRequest nothing = ticket_of(out.id);
   nothing.access = Access::kNone;
   EXPECT_EQ(status_of(ask(owner, nothing)), HB_INVALID);
