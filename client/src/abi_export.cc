@@ -41,6 +41,9 @@ Result<ExportRequest> hb::client::read_export(const hb_export_options* options) 
   request.ptr = given->ptr;
   request.bytes = given->bytes;
   request.deadline_ns = given->deadline_ns;
+  request.lifetime = given->lifetime;
+  request.linger_ns = given->linger_ns;
+  request.replace = given->replace != 0;
   auto device = read_device_id(given->device);
   if (!device) return tl::unexpected(std::move(device.error()));
   request.device = std::move(*device);
@@ -98,7 +101,7 @@ hb_status hb_export_subkey(const hb_export* exported, uint64_t offset, uint64_t 
     if (exported == nullptr) return null_argument("exported");
     if (ret_key == nullptr) return null_argument("ret_key");
     const std::uint64_t whole = exported->record->layout()->bytes;
-    const bool on = bytes == HB_WHOLE && exported->record->max_bytes != 0;
+    const bool on = bytes == HB_WHOLE && exported->record->grows();
     if (offset >= whole || bytes == 0 || (bytes != HB_WHOLE && bytes > whole - offset))
       return fail(limit_error(HB_RANGE, "bytes", bytes, offset >= whole ? 0 : whole - offset,
                               "offset " + std::to_string(offset) +

@@ -29,6 +29,8 @@ const char* reason(hb::KeyTextError error) {
 
 }  // namespace
 
+static_assert(HB_KEY_PLAIN == static_cast<int>(hb::KeyKind::kKey) &&
+              HB_KEY_TICKET == static_cast<int>(hb::KeyKind::kTicket));
 static_assert(HB_KEY_TEXT_BYTES == hb::kKeyTextBytes + 1 && HB_KEY_BYTES == sizeof(hb::KeyBytes));
 
 hb_status hb_key_inspect(const hb_key* key, hb_key_info* ret_info, hb_error* error) {
@@ -46,6 +48,7 @@ hb_status hb_key_inspect(const hb_key* key, hb_key_info* ret_info, hb_error* err
     info.generation = fields.generation;
     info.offset = fields.offset;
     info.length = fields.length;
+    info.kind = static_cast<std::uint32_t>(fields.kind);
     write_info(info, ret_info);
     return {};
   });

@@ -6,6 +6,7 @@
 #include "client.h"
 #include "fd_room.h"
 #include "hipbroker/hipbroker.h"
+#include "succession.h"
 #include "wire/limits.h"
 
 namespace hb::client {
@@ -50,9 +51,10 @@ class Acquiring {
       auto page = reader_.fetch(acquired_.lease, grant, grant.first_chunk + taken_,
                                 grant.chunk_count - taken_, position_);
       if (!page) {
-        // Nothing of another layout is ever given under this lease. What it is now, a new one tells.
+        // Nothing of another layout is ever given under this lease. What it is now, a new one tells; but a
+        // ticket is used up.
         const hb_status status = page.error().status;
-        changed_ = status == HB_STALE || status == HB_SUSPENDED;
+        changed_ = (status == HB_STALE || status == HB_SUSPENDED) && !by_ticket();
         return fail(std::move(page.error()));
       }
       if (auto used = use(std::move(*page), sink); !used) return fail(std::move(used.error()));
@@ -65,6 +67,8 @@ class Acquiring {
   [[nodiscard]] bool was_changed() const { return changed_; }
 
  private:
+  [[nodiscard]] bool by_ticket() const { return request_.target.key && is_ticket(*request_.target.key); }
+
   Result<Reply> first_page() {
     msg::Acquire acquire;
     acquire.target = wire_target(request_.target);
@@ -85,7 +89,8 @@ class Acquiring {
         if (reply.error().status == HB_NO_FDS && !request_.wait && reader_.ask_less()) continue;
         return reply;
       }
-      if (!reply->fds_truncated) return reply;
+      // A ticket is used up: its first page is fetched again under the lease that came of it.
+      if (!reply->fds_truncated || (by_ticket() && reader_.ask_less())) return reply;
       if (const auto granted = msg::decode<msg::AcquireReply>(reply->body))
         session_->release(granted->lease_id);
       if (request_.wait || !reader_.ask_less())
@@ -107,14 +112,15 @@ class Acquiring {
     if ((grant.access & request_.access) != request_.access)
       return broken_grant("less access than was asked for");
     position_ = grant.chunk_base;
+    if (reply.fds_truncated) return {};
     auto page = reader_.page_of(grant, body->chunks, std::move(reply.fds), grant.first_chunk,
                                 grant.chunk_count, position_);
     if (!page) return tl::unexpected(std::move(page.error()));
-    page->first = true;
     return use(std::move(*page), sink);
   }
 
   Result<void> use(GrantPage page, const PageSink& sink) {
+    page.first = taken_ == 0;
     taken_ += page.chunks.size();
     position_ = page.end;
     return sink(acquired_.grant, std::move(page));

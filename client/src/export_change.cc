@@ -17,6 +17,9 @@ namespace {
 using Kind = msg::Change::Kind;
 using Layout = ExportRecord::Layout;
 
+// In an export: no alias is looked for there.
+constexpr std::uint64_t kNowhere = std::uint64_t{1} << 62;
+
 const char* kind_name(std::uint32_t kind) {
   return kind == HB_KIND_MEMFD ? "a memfd" : kind == HB_KIND_DMABUF ? "a dma-buf" : "a driver's descriptor";
 }
@@ -43,6 +46,7 @@ Error mixed(std::uint64_t chunk, const std::string& why) {
 }
 
 Result<void> check_same(const ExportRecord& record, const ExportPlan& plan, std::uint64_t first) {
+  if (record.handle_kind == 0) return {};  // the daemon looks
   if (!(plan.device == record.device)) {
     const auto where = [](const DeviceId& device) {
       return device.empty() ? std::string("host memory") : "on " + device.text();
@@ -148,7 +152,8 @@ Layout changed(const Layout& now, const Change& change, const ExportRequest& sou
     next.parts = without(now.parts, change.offset, plan.bytes);
   } else {
     next.bytes += plan.bytes;
-    for (const ChunkRef& chunk : plan.chunks) next.chunk_bytes.push_back(chunk.bytes);
+    if (change.kind == Kind::kResume || next.chunks_known)
+      for (const ChunkRef& chunk : plan.chunks) next.chunk_bytes.push_back(chunk.bytes);
   }
   next.parts.insert(next.parts.end(), fresh.begin(), fresh.end());
   std::sort(next.parts.begin(), next.parts.end(),
@@ -160,8 +165,7 @@ Layout changed(const Layout& now, const Change& change, const ExportRequest& sou
 // It may have been done, or be done yet: from now on hb_range_gone knows of that memory as well.
 void watch_too(Client& client, const std::shared_ptr<ExportRecord>& record, const ExportRequest& source,
                const ExportPlan& plan) {
-  constexpr std::uint64_t kNowhere = std::uint64_t{1} << 62;  // in the export: no alias is looked for there
-  auto next = std::make_shared<Layout>(*record->layout());
+    auto next = std::make_shared<Layout>(*record->layout());
   for (const ExportPart& part : parts_of(source, plan, kNowhere)) next->parts.push_back(part);
   std::vector<ExportedRanges::Ticket> ranges;
   ranges.push_back(ExportedRanges::announce(spans_of(next->parts), client.mark()));
@@ -218,6 +222,8 @@ Result<void> replace_export(Client& client, const std::shared_ptr<ExportRecord>&
   const auto lock = turn(*record);
   if (!lock) return tl::unexpected(lock.error());
   const auto now = record->layout();
+  if (!now->chunks_known)
+    return apply(client, record, {Kind::kReplace, first_chunk, kNowhere}, source);
   if (first_chunk >= now->chunk_bytes.size())
     return fail(limit_error(HB_RANGE, "chunks", first_chunk, now->chunk_bytes.size(),
                             "chunk " + std::to_string(first_chunk) + " is to be replaced, the export has " +

@@ -79,6 +79,9 @@ Result<void> plan_foreign(const ExportRequest& request, ExportPlan& plan) {
 Result<void> plan_pointer(const ExportRequest& request, ExportPlan& plan) {
   if (request.bytes == 0) return fail(HB_INVALID, "bytes is 0; at least 1 byte is exported");
   const auto interval = IntervalMap::get().find(request.ptr);
+  if (!interval && IntervalMap::get().is_reserved(request.ptr))
+    return fail(HB_NOT_SHAREABLE,
+                "ptr lies in an arena, where nothing is allocated: export what hb_arena_alloc gave");
   if (!interval) return plan_foreign(request, plan);
   if (interval->origin == Origin::kImported) return fail(imported_error("ptr"));
   plan.memory = interval->memory.lock();

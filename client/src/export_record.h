@@ -42,9 +42,8 @@ struct ExportRecord {
   BrokerId broker{};
   std::uint64_t id = 0;
   std::uint32_t generation = 0;
-  std::uint32_t handle_kind = 0;
-  DeviceId device;              // empty: host memory
-  std::uint64_t max_bytes = 0;  // how large it may grow; 0 = not at all
+  std::uint32_t handle_kind = 0;  // 0: another process began it, and only the daemon knows
+  DeviceId device;                // empty: host memory
   KeyBytes key{};
   Secret secret{};
   std::string name;  // "" = anonymous
@@ -54,11 +53,15 @@ struct ExportRecord {
   std::atomic<bool> suspended{false};  // nobody reads it: its memory may sleep
   std::mutex change;                   // held by whoever changes its chunks; never waited for
 
+  // It may be appended to: its key goes to the end, wherever that comes to be.
+  [[nodiscard]] bool grows() const { return decode_key(key).length == UINT64_MAX; }
+
   // What it is made of now. Any thread.
   struct Layout {
     std::uint64_t version = 0;
     std::uint64_t bytes = 0;
     std::vector<std::uint64_t> chunk_bytes;
+    bool chunks_known = true;  // of an export that another process began they are not
     ExportParts parts;
   };
   [[nodiscard]] std::shared_ptr<const Layout> layout() const;

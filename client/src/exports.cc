@@ -62,6 +62,9 @@ Result<Reply> send_first(Session& session, const ExportRequest& request, const E
   message.distinct_handles = plan.handles;
   message.max_access = request.max_access;
   message.max_size = request.max_bytes;
+  message.lifetime = request.lifetime;
+  message.linger_ns = request.linger_ns;
+  message.replace = request.replace;
   message.chunks = chunks;
   return session.call(FrameType::kExport, as_bytes(encoded(message)), fds->numbers, request.deadline_ns,
                       Late::kExport);
@@ -80,7 +83,6 @@ Result<std::shared_ptr<ExportRecord>> create_on(const std::shared_ptr<Session>& 
   record->generation = body.generation;
   record->handle_kind = kind_of_plan(plan);
   record->device = plan.device;
-  record->max_bytes = request.max_bytes;
   std::memcpy(record->key.data(), body.key.data(), record->key.size());
   std::memcpy(record->secret.data(), body.secret.data(), record->secret.size());
   record->broker = decode_key(record->key).broker;
@@ -123,6 +125,10 @@ Result<std::shared_ptr<ExportRecord>> create_export(Client& client, const Export
   });
   if (!record) return record;
   (*record)->client = client.weak_from_this();
+  // What had the name ended in the same moment.
+  if (request.replace)
+    for (const auto& other : client.live_exports())
+      if (!request.name.empty() && other->name == request.name) client.forget_export(other->id);
   client.add_export(*record);
   const bool there = ranges[0].publish(*record);
   (*record)->set_layout((*record)->layout(), std::move(ranges));
@@ -134,16 +140,21 @@ Result<std::shared_ptr<ExportRecord>> create_export(Client& client, const Export
   return record;
 }
 
+Result<void> check_live(const ExportRecord& record) {
+  if (record.session->is_lost())
+    return fail(HB_GONE, "export " + std::to_string(record.id) + " ended with the session that made it");
+  if (!record.is_live())
+    return fail(HB_GONE, "export " + std::to_string(record.id) + " was withdrawn before");
+  return {};
+}
+
 Result<WithdrawnCount> withdraw_export(Client& client, ExportRecord& record, std::uint64_t deadline_ns) {
   return withdraw_export(client, record, 0, deadline_ns, nullptr);
 }
 
 Result<WithdrawnCount> withdraw_export(Client& client, ExportRecord& record, std::uint64_t wait_ns,
                                        std::uint64_t deadline_ns, std::unique_ptr<hb_holders>* left) {
-  if (record.session->is_lost())
-    return fail(HB_GONE, "export " + std::to_string(record.id) + " ended with the session that made it");
-  if (!record.is_live())
-    return fail(HB_GONE, "export " + std::to_string(record.id) + " was withdrawn before");
+  if (auto live = check_live(record); !live) return tl::unexpected(std::move(live.error()));
   msg::Withdraw message;
   message.target = msg::Target::by_id(record.id);
   message.wait_ns = wait_ns;

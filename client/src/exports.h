@@ -28,8 +28,14 @@ struct ExportRequest {
   std::span<const hb_chunk> chunks;          // without
   std::span<const hb_hip_handle> handles;    // or these
   DeviceId device;                           // with chunks, handles: the GPU they are on
+  std::uint32_t lifetime = 0;
+  std::uint64_t linger_ns = 0;
+  bool replace = false;
   std::uint64_t deadline_ns = 0;
 };
+
+// HB_GONE once it was withdrawn here or its session was lost.
+[[nodiscard]] Result<void> check_live(const ExportRecord& record);
 
 // Whole or not at all.
 [[nodiscard]] Result<std::shared_ptr<ExportRecord>> create_export(Client& client,

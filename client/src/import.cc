@@ -10,6 +10,7 @@
 
 #include "client.h"
 #include "interval_map.h"
+#include "succession.h"
 #include "wire/limits.h"
 
 namespace hb::client {
@@ -205,7 +206,7 @@ Result<hb_import*> open_alias(const std::shared_ptr<Client>& client, const Impor
   grant.generation = (*record)->generation;
   grant.layout_version = layout->version;
   grant.export_bytes = layout->bytes;
-  grant.max_bytes = (*record)->max_bytes;
+  grant.follows = (*record)->grows();
   grant.owner_uid = (*record)->owner_uid;
   grant.access = request.key.access;
   grant.handle_kind = memory->allocation().handle_kind();
@@ -253,9 +254,13 @@ std::uint64_t ImportKey::hash() const {
 }
 
 Result<hb_import*> open_import(const std::shared_ptr<Client>& client, const ImportRequest& request) {
+  const bool by_ticket = request.key.target.key && is_ticket(*request.key.target.key);
+  if (request.alias && by_ticket)
+    return fail(HB_INVALID, "alias: a ticket pins memory for another process; the owner has its own pointer");
   if (request.alias) return open_alias(client, request);
-  if (request.key.mapping == Mapping::kExternal) {
-    // Of the device that is current now: never what another thread mapped for its own.
+  if (request.key.mapping == Mapping::kExternal || by_ticket) {
+    // External: of the device that is current now, never what another thread mapped for its own. A ticket
+    // works once, and who presents it again has to learn that.
     auto made = make_import(client, request);
     if (!made) return tl::unexpected(std::move(made.error()));
     return made->release();

@@ -46,4 +46,21 @@ std::optional<Interval> IntervalMap::find_in(const void* address, std::uint64_t 
   return after->second.interval;
 }
 
+void IntervalMap::add_reserved(const void* start, std::uint64_t bytes) {
+  const std::lock_guard guard(process_lock());
+  reserved_.insert_or_assign(reinterpret_cast<std::uintptr_t>(start), bytes);
+}
+
+void IntervalMap::remove_reserved(const void* start) {
+  const std::lock_guard guard(process_lock());
+  reserved_.erase(reinterpret_cast<std::uintptr_t>(start));
+}
+
+bool IntervalMap::is_reserved(const void* address) const {
+  const auto byte = reinterpret_cast<std::uintptr_t>(address);
+  const std::lock_guard guard(process_lock());
+  const auto after = reserved_.upper_bound(byte);
+  return after != reserved_.begin() && byte - std::prev(after)->first < std::prev(after)->second;
+}
+
 }  // namespace hb::client

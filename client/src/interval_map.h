@@ -49,6 +49,11 @@ class IntervalMap {
   [[nodiscard]] std::optional<Interval> find(const void* address) const;
   // The first one that has any byte of the range.
   [[nodiscard]] std::optional<Interval> find_in(const void* address, std::uint64_t bytes) const;
+  // Addresses of an arena, in which its allocations are intervals and all else is nobody's memory.
+  void add_reserved(const void* start, std::uint64_t bytes);
+  void remove_reserved(const void* start);
+  // Whether this byte is among them.
+  [[nodiscard]] bool is_reserved(const void* address) const;
 
  private:
   struct Entry {
@@ -57,6 +62,7 @@ class IntervalMap {
   };
   std::map<std::uintptr_t, Entry> intervals_;  // by start; never overlapping, but for memory that sleeps
   std::uint64_t last_added_ = 0;
+  std::map<std::uintptr_t, std::uint64_t> reserved_;  // never overlapping: bytes
 };
 
 }  // namespace hb::client

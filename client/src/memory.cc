@@ -16,7 +16,11 @@ Result<std::shared_ptr<Memory>> Memory::create(std::uint32_t provider_number, co
     return fail(HB_UNSUPPORTED, "this build has no provider number " + std::to_string(provider_number));
   auto allocation = maker->allocate(request);
   if (!allocation) return tl::unexpected(std::move(allocation.error()));
-  auto memory = std::make_shared<Memory>(std::move(*allocation), mark);
+  return of(std::move(*allocation), mark);
+}
+
+std::shared_ptr<Memory> Memory::of(std::unique_ptr<Allocation> allocation, ProcessMark mark) {
+  auto memory = std::make_shared<Memory>(std::move(allocation), mark);
   memory->show();
   return memory;
 }

@@ -21,6 +21,8 @@ class Memory : public std::enable_shared_from_this<Memory> {
   [[nodiscard]] static Result<std::shared_ptr<Memory>> create(std::uint32_t provider_number,
                                                               const AllocateRequest& request,
                                                               ProcessMark mark);
+  // Of an allocation that is made already; from here on it is found by its address.
+  [[nodiscard]] static std::shared_ptr<Memory> of(std::unique_ptr<Allocation> allocation, ProcessMark mark);
   Memory(std::unique_ptr<Allocation> allocation, ProcessMark mark);
   ~Memory();
   Memory(const Memory&) = delete;

@@ -334,6 +334,16 @@ void Session::flush_unsent() {
   unsent_.erase(unsent_.begin(), unsent_.begin() + static_cast<std::ptrdiff_t>(done));
 }
 
+bool Session::ack_step(std::uint64_t lease_id, std::uint64_t step) noexcept {
+  const Lock lock(lock_);
+  if (is_lost()) return false;
+  msg::AckStep ack;
+  ack.lease_id = lease_id;
+  ack.step = step;
+  post(FrameType::kAckStep, ack);
+  return !is_lost();
+}
+
 void Session::release(std::uint64_t lease_id) noexcept {
   if (!mark_.is_here()) return;
   const Lock lock(lock_);

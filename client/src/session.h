@@ -50,6 +50,8 @@ class Session {
   void abort_export(std::uint64_t export_id) noexcept;
   // The holder of this lease has nothing of it mapped any more.
   void unmapped(std::uint64_t lease_id) noexcept;
+  // False: the session is lost.
+  bool ack_step(std::uint64_t lease_id, std::uint64_t step) noexcept;
   // Takes an export back without waiting for the answer.
   void withdraw_unheard(std::uint64_t export_id) noexcept;
 

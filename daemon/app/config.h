@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ipc/rights.h"
 #include "observe/log.h"
 #include "os/handle_probe.h"
 #include "wire/expected.h"
@@ -24,6 +25,7 @@ struct Config {
   std::optional<std::uint64_t> ended_exports;         // [limits]
   std::optional<std::uint64_t> ended_export_seconds;  // [limits]
   std::vector<os::DriverRule> allow_driver;           // [handles]
+  ipc::Rights rights;                                 // [policy]
 };
 
 // Each error is one line: "FILE:LINE:COLUMN: what is wrong; the way out". All of them at once, except that

@@ -165,6 +165,29 @@ class Reader {
     }
   }
 
+  // Numbers, since names could change their meaning without the daemon noticing.
+  std::vector<std::uint32_t> ids(const toml::table& parent, std::string_view key) {
+    std::vector<std::uint32_t> out;
+    const toml::node* node = parent.get(key);
+    if (node == nullptr) return out;
+    const toml::array* list = node->as_array();
+    if (list == nullptr) {
+      error(node->source(), std::string(key) + " is " + type_name(*node) + ", expected an array of integers");
+      return out;
+    }
+    for (const toml::node& entry : *list) {
+      const auto* value = entry.as_integer();
+      if (value != nullptr && value->get() >= 0 && value->get() < UINT32_MAX) {
+        out.push_back(static_cast<std::uint32_t>(value->get()));
+        continue;
+      }
+      error(entry.source(), std::string(key) + " holds " +
+                                (value == nullptr ? type_name(entry) : std::to_string(value->get())) +
+                                ", expected numbers from 0 to " + std::to_string(UINT32_MAX - 1));
+    }
+    return out;
+  }
+
   [[nodiscard]] ConfigErrors take_errors() {
     std::stable_sort(errors_.begin(), errors_.end(), [](const Found& a, const Found& b) {
       return std::pair(a.line, a.column) < std::pair(b.line, b.column);
@@ -220,9 +243,11 @@ std::optional<os::DriverRule> parse_driver_rule(std::string_view text) {
 }
 
 tl::expected<Config, ConfigErrors> parse_config(std::string_view text, const std::string& file) {
-  constexpr std::array<std::string_view, 5> kTop{"socket", "admin_socket", "log_level", "limits", "handles"};
+  constexpr std::array<std::string_view, 6> kTop{"socket", "admin_socket", "log_level",
+                                                 "limits", "handles",      "policy"};
   constexpr std::array<std::string_view, 2> kLimits{"ended_exports", "ended_export_seconds"};
   constexpr std::array<std::string_view, 1> kHandles{"allow_driver"};
+  constexpr std::array<std::string_view, 2> kPolicy{"persist_uids", "persist_gids"};
 
   const toml::parse_result parsed = toml::parse(text, file);
   Reader reader(file);
@@ -252,6 +277,11 @@ tl::expected<Config, ConfigErrors> parse_config(std::string_view text, const std
   if (const toml::table* handles = reader.table(root, "handles")) {
     reader.check_keys(*handles, "handles", kHandles);
     reader.drivers(*handles, config.allow_driver);
+  }
+  if (const toml::table* policy = reader.table(root, "policy")) {
+    reader.check_keys(*policy, "policy", kPolicy);
+    config.rights.persist_uids = reader.ids(*policy, "persist_uids");
+    config.rights.persist_gids = reader.ids(*policy, "persist_gids");
   }
   if (ConfigErrors errors = reader.take_errors(); !errors.empty()) return tl::unexpected(std::move(errors));
   return config;

@@ -161,7 +161,7 @@ int run_daemon(const Settings& settings) {
     close_place(places->admin);
     return fail(kExitLocal, config.error());
   }
-  ipc::Engine engine(io, *config, settings.drivers);
+  ipc::Engine engine(io, *config, settings.drivers, settings.rights);
   ipc::Server server(io, engine);
   signals.async_wait([&](const boost::system::error_code& error, int number) {
     if (error) return;

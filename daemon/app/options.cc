@@ -98,6 +98,7 @@ tl::expected<Settings, Exit> read_settings(int argc, const char* const* argv) {
   settings.ended_exports = config.ended_exports.value_or(0);
   settings.ended_export_ns = config.ended_export_seconds.value_or(0) * 1'000'000'000;
   settings.drivers = std::move(config.allow_driver);
+  settings.rights = std::move(config.rights);
   return settings;
 }
 

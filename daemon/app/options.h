@@ -30,6 +30,7 @@ struct Settings {
   std::uint64_t ended_exports = 0;    // 0 = the built-in limit
   std::uint64_t ended_export_ns = 0;  // 0 = the built-in limit
   std::vector<os::DriverRule> drivers;
+  ipc::Rights rights;
   bool check_only = false;
   std::string config_file;  // read; "" = none
 };

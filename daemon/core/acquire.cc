@@ -8,6 +8,7 @@
 #include "core/grant.h"
 #include "core/lookup.h"
 #include "core/page.h"
+#include "core/ticket.h"
 #include "core/verbs.h"
 
 namespace hb::core {
@@ -17,6 +18,7 @@ namespace {
 // Where an acquire would lead: all checks but quota and level passed.
 struct Granted {
   std::uint32_t slot = kNoSlot;
+  std::uint32_t ticket = kNoSlot;
   Terms terms;
 };
 
@@ -32,7 +34,8 @@ tl::expected<Granted, Error> check(const Core& core, const Principal& who, const
                                   " is not known; 3 (sealed) is the highest"));
   if (std::holds_alternative<ExportId>(request.target))
     return tl::unexpected(failure(HB_INVALID, "an export id is no right: acquire by key or name"));
-  const auto found = find_target(core, who, request.target);
+  const auto found = is_ticket(request.target) ? find_by_ticket(core, who, std::get<KeyBytes>(request.target))
+                                               : find_target(core, who, request.target);
   if (!found) return tl::unexpected(found.error());
   const Export& e = core.exports.at(found->slot);
   if (auto refused = refuse_access(core, e, who, request.access)) return tl::unexpected(std::move(*refused));
@@ -42,7 +45,13 @@ tl::expected<Granted, Error> check(const Core& core, const Principal& who, const
                                   "is resumed"));
   const auto range = range_in(e, *found, request.offset, request.length);
   if (!range) return tl::unexpected(range.error());
-  return Granted{found->slot, {*range, request.access, Level::kNone, found->follows && request.length == 0}};
+  Granted granted{found->slot,
+                  found->ticket,
+                  {*range, request.access, Level::kNone, found->follows && request.length == 0}};
+  granted.terms.pins = found->ticket != kNoSlot;
+  if (granted.terms.pins && !allows(core.tickets.at(found->ticket).access, request.access))
+    return tl::unexpected(failure(HB_READ_ONLY, "write access asked, the ticket gives only read"));
+  return granted;
 }
 
 }  // namespace
@@ -76,6 +85,8 @@ Outcome acquire(Call& call, Asker& asker, AcquireRequest& request) {
                    level_name(terms.level), " is what holds");
   const auto lease = grant(call, asker.id, granted->slot, terms);
   if (!lease) return lease.error();
+  // The lease pins before the ticket ends.
+  if (granted->ticket != kNoSlot) end_ticket(call, granted->ticket, TicketEnd::kUsed);
   return describe_lease(core, *lease, std::max(request.max_handles, 1u));
 }
 
@@ -88,7 +99,7 @@ tl::expected<std::uint32_t, Error> held(const Core& core, const Asker& asker, Le
     return tl::unexpected(failure(HB_NOT_HELD, "lease ", id.value,
                                   " is not held by this session: released already, or never granted"));
   const Export& e = core.exports.at(lease->exported);
-  // Of an ended one chunks are left as long as tickets stand for it.
+  // Of an ended one chunks are left as long as a ticket, or what came of one, pins them.
   if (has_ended(e.state) && e.chunks.all().empty()) return tl::unexpected(ended_error(core, e));
   if (e.state == ExportState::kSuspended)
     return tl::unexpected(failure(HB_SUSPENDED, "the export is asleep; wait until it is resumed"));

@@ -21,6 +21,8 @@ Answer to_remember(const Core& core, const ReplyBody& body) {
     for (Holder& holder : kept->body.holders) {
       if (const Session* session = core.sessions.find(holder.session.id))
         kept->processes.push_back(session->process);
+      else if (const Ticket* ticket = core.tickets.find(holder.ticket))
+        kept->processes.push_back(ticket->process);
     }
     return std::shared_ptr<const WithdrawnAnswer>(std::move(kept));
   }
@@ -38,12 +40,15 @@ ReplyBody empty_body(Done done) {
 ReplyBody lease_again(Core& core, const LeaseAnswer& first, std::uint32_t max_handles) {
   const Lease* const lease = core.leases.find(first.lease);
   const Export* e = core.exports.find(first.exported);
-  if (lease != nullptr && lease->current) return describe_lease(core, first.lease, std::max(max_handles, 1u));
+  const bool pinned = lease != nullptr && e != nullptr && lease->pins && has_ended(e->state) &&
+                      lease->layout_version == e->layout_version;
+  if (lease != nullptr && (lease->current || pinned))
+    return describe_lease(core, first.lease, std::max(max_handles, 1u));
   if (lease != nullptr && e != nullptr && is_current(e->state))
     return failure(HB_STALE,
                    "this acquire was answered before and its chunks have changed since; refresh the "
                    "lease, or release it and acquire anew");
-  if (e != nullptr && is_current(e->state) && e->generation == first.generation)
+  if (e != nullptr && is_current(e->state))
     return failure(HB_NOT_HELD, "this acquire was answered before and its lease has been released");
   return failure(HB_GONE, "this acquire was answered before and its export has ended since");
 }

@@ -18,6 +18,7 @@
 #include "core/lease_table.h"
 #include "core/quota.h"
 #include "core/session_table.h"
+#include "core/ticket_table.h"
 #include "core/wait_table.h"
 
 namespace hb::core {
@@ -48,6 +49,7 @@ struct Core {
   ExportTable exports;
   AllocationTable allocations;
   LeaseTable leases;
+  TicketTable tickets;
   WaitTable waits;
   EventTable events;
   DeadlineQueue deadlines;

@@ -36,6 +36,12 @@ Withdrawn holders_left(const Core& core, std::uint32_t export_slot, bool unmappe
     ++out.holder_count;
     if (out.holders.size() < limits::kListEntries) out.holders.push_back(holder_of(core, slot, now));
   }
+  // What is asleep is not pinned by tickets: nothing is left that could be unmapped for one.
+  if (!unmapped && e.life != nullptr)
+    for (std::uint32_t slot = e.life->tickets; slot != kNoSlot; slot = core.tickets.at(slot).of_export.next) {
+      ++out.holder_count;
+      if (out.holders.size() < limits::kListEntries) out.holders.push_back(holder_of_ticket(core, slot, now));
+    }
   out.more_holders = out.holder_count > out.holders.size();
   return out;
 }

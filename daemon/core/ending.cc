@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/event_table.h"
+#include "core/ticket.h"
 #include "core/waiting.h"
 
 namespace hb::core {
@@ -21,6 +22,7 @@ void end_lease(Call& call, std::uint32_t slot) {
   if (lease.pending != kNoSlot) drop_event(core, lease.pending);
   note_departure(core, slot);
   const bool was_asked = lease.unmap_asked;
+  if (lease.pins) --exported.life->pinning;
   session.validity.give_back(lease.validity_slot);
   Quota::give_back(Resource::kLease, session.charges);
   unlink<&Lease::of_session>(core.leases, session.leases, slot);
@@ -36,8 +38,9 @@ void settle_end(Call& call, std::uint32_t slot) {
   Core& core = call.core;
   Export& e = core.exports.at(slot);
   if (!has_ended(e.state)) return;
-  if (e.lease_count == 0) answer_drains(call, slot, false);
-  if (e.lease_count != 0 || e.ticket_count() != 0) return;
+  if (!e.is_pinned()) release_chunks(call, slot);
+  if (e.is_held()) return;
+  answer_drains(call, slot, false);
   core.exports.remember(slot, call.now);
 }
 
@@ -119,7 +122,9 @@ void end_export(Call& call, std::uint32_t slot, ExportState as) {
   const EventKind told = event_of_end(e.state, as);
   drop_changes_of(call, slot);
   refuse_waits(call, slot, as);
-  if (e.lease_count != 0 || e.ticket_count() != 0) {
+  // What sleeps has nothing that could be pinned.
+  if (e.state == ExportState::kSuspended) drop_pins(call, slot, TicketEnd::kAsleep);
+  if (e.is_held()) {
     ExportLife& life = core.exports.life_of(slot);
     keep_owner(core, slot);
     life.ended_size = e.size();
@@ -139,7 +144,6 @@ void end_export(Call& call, std::uint32_t slot, ExportState as) {
     unlink_owner(core, slot);
   }
   core.exports.set_state(slot, as);
-  if (e.ticket_count() == 0) release_chunks(call, slot);
   settle_end(call, slot);
 }
 

@@ -15,7 +15,7 @@ namespace hb::core {
 void end_lease(Call& call, std::uint32_t slot);
 
 // Of a current export: its key is dead, its name free, its holders are told. Leases stay until they are given
-// back. Chunks go, unless tickets still stand for them; handles are gathered.
+// back. Chunks go, unless a ticket or what came of one pins them; handles are gathered.
 void end_export(Call& call, std::uint32_t slot, ExportState as);
 
 // Its owner's session has gone: it ends, or waits for a claim, by its lifetime.
@@ -24,9 +24,8 @@ void leave_export(Call& call, std::uint32_t slot);
 // Nobody claimed it in time.
 void expire_orphan(Call& call, std::uint32_t slot);
 
-// Drops what the daemon holds of an ended export, once no ticket stands for it.
 void release_chunks(Call& call, std::uint32_t slot);
-// An ended export may have nothing left that holds it.
+// An ended export may have nothing left that pins its chunks, or that holds it at all.
 void settle_end(Call& call, std::uint32_t slot);
 
 // The validity word of a lease: what was granted is not current any more.

@@ -63,6 +63,7 @@ struct ExportLife {
   // --- tickets ---
   std::uint32_t tickets = kNoSlot;  // list through Ticket::of_export
   std::uint32_t ticket_count = 0;
+  std::uint32_t pinning = 0;  // leases that came of a ticket
 
   // --- steps ---
   std::uint64_t step = 0;  // the last one published
@@ -75,6 +76,7 @@ struct ExportLife {
     std::uint64_t acked_step = 0;
   };
   std::vector<Departed> departed;  // since it was published, bounded
+  bool more_departed = false;      // than that
 };
 
 }  // namespace hb::core

@@ -36,7 +36,8 @@ struct Export {
   std::uint32_t generation = 0;
   std::uint32_t owner_uid = 0;
   std::uint32_t session = kNoSlot;  // of the owner, while live, suspended or staging
-  Links of_session;                 // while live or suspended; of a remembered one: the line of those
+  Links of_session;                 // while live or suspended; of an ended one: those that bore its name and
+                                    // are held, then the line of those that are remembered
   std::uint32_t leases = kNoSlot;   // list through Lease::of_export
   std::uint32_t lease_count = 0;
   std::uint32_t acl = 0;        // in acls(); kept until it is forgotten
@@ -49,6 +50,10 @@ struct Export {
   bool size_declared : 1 = false;
 
   [[nodiscard]] std::uint32_t ticket_count() const { return life == nullptr ? 0 : life->ticket_count; }
+  // Its chunks stay when it ends.
+  [[nodiscard]] bool is_pinned() const { return life != nullptr && life->ticket_count + life->pinning != 0; }
+  // By leases or tickets: an ended one is more than remembered.
+  [[nodiscard]] bool is_held() const { return lease_count != 0 || ticket_count() != 0; }
   [[nodiscard]] std::uint64_t max_size() const { return life == nullptr ? 0 : life->max_size; }
   // Where it grows, or slept: what size it has.
   [[nodiscard]] std::uint64_t size() const {

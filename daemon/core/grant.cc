@@ -80,11 +80,15 @@ tl::expected<LeaseId, Error> grant(Call& call, SessionId session_id, std::uint32
   lease.access = terms.access;
   lease.level = terms.level;
   lease.follows = terms.follows;
+  lease.pins = terms.pins;
+  // Of an ended export nothing is current, however long its memory is kept.
+  lease.current = is_current(e.state);
   const std::uint32_t slot = core.leases.emplace(lease);
   link_front<&Lease::of_session>(core.leases, session.leases, slot);
   link_front<&Lease::of_export>(core.leases, e.leases, slot);
   ++e.lease_count;
-  call.out.emplace_back(SetValidity{session_id, word.slot, word.value});
+  if (terms.pins) ++core.exports.life_of(export_slot).pinning;
+  call.out.emplace_back(SetValidity{session_id, word.slot, lease.current ? word.value : 0});
   return core.leases.id_of(slot);
 }
 

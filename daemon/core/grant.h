@@ -32,8 +32,9 @@ struct Terms {
   Access access = Access::kRead;
   Level level = Level::kNone;
   bool follows = false;
+  bool pins = false;  // by a ticket
 };
-// A lease of that session, its validity word set; or the quota's refusal.
+// A lease of that session, its validity word set where the export has not ended; or the quota's refusal.
 [[nodiscard]] tl::expected<LeaseId, Error> grant(Call& call, SessionId session, std::uint32_t export_slot,
                                                  const Terms& terms);
 

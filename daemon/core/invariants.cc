@@ -74,12 +74,12 @@ Verdict check_owner(const Core& core, std::uint32_t slot, const Export& e) {
 // Ended: in the line of those remembered, or held by someone.
 Verdict check_ended(const Core& core, std::uint32_t slot, const Export& e, References& references) {
   if (e.session != kNoSlot) return text("ended export ", slot, " has a session");
-  const bool held = e.lease_count != 0 || e.ticket_count() != 0;
+  const bool held = e.is_held();
   if (held != (e.ended == 0)) return text("ended export ", slot, " is held and remembered, or neither");
   if (held && e.life == nullptr) return text("ended export ", slot, " does not know what it was");
   if (!held && (e.metadata || e.placement != 0 || e.life != nullptr))
     return text("remembered export ", slot, " still holds something");
-  if (e.ticket_count() != 0) return check_chunks(core, e.chunks.all(), slot, references);
+  if (e.is_pinned()) return check_chunks(core, e.chunks.all(), slot, references);
   return e.chunks.all().empty() ? Verdict() : text("ended export ", slot, " still has chunks");
 }
 
@@ -109,6 +109,68 @@ Verdict check_export(const Core& core, std::uint32_t slot, const Export& e, Refe
   return text("export ", slot, " is in no state");
 }
 
+Verdict check_pins(const Core& core, std::uint32_t slot, const Export& e, std::uint64_t& on_exports) {
+  if (e.life == nullptr) return {};
+  std::uint64_t length = 0;
+  const auto own = [&](const Ticket& ticket) -> Verdict {
+    if (ticket.end != TicketEnd::kNone) return text("a ticket that has ended is on the list of ", slot);
+    return ticket.exported == core.exports.id_of(slot)
+               ? Verdict()
+               : text("a ticket of another export is on the list of ", slot);
+  };
+  if (Verdict v = along<&Ticket::of_export>(core.tickets.table(), e.life->tickets, length, own); !v.empty())
+    return v;
+  if (length != e.life->ticket_count) return text("export ", slot, " counts its tickets wrongly");
+  on_exports += length;
+  std::uint64_t pinning = 0;
+  for (std::uint32_t lease = e.leases; lease != kNoSlot; lease = core.leases.at(lease).of_export.next)
+    pinning += core.leases.at(lease).pins ? 1 : 0;
+  return pinning == e.life->pinning ? Verdict()
+                                    : text("export ", slot, " counts the leases that pin it wrongly");
+}
+
+Verdict check_tickets(const Core& core) {
+  std::uint64_t standing = 0;
+  std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t> of_uid;
+  std::unordered_map<std::uint64_t, std::uint64_t> of_session;
+  Verdict verdict = each(core.tickets.table(), [&](std::uint32_t slot, const Ticket& ticket) -> Verdict {
+    if (ticket.end != TicketEnd::kNone)
+      return ticket.timer == kNoSlot && ticket.process == nullptr
+                 ? Verdict()
+                 : text("ended ticket ", slot, " still holds something");
+    ++standing;
+    ++of_uid[{ticket.scope.value, ticket.uid}];
+    ++of_session[ticket.maker.value];
+    const Export* const e = core.exports.find(ticket.exported);
+    if (e == nullptr || e->scope != ticket.scope) return text("ticket ", slot, " is of no export");
+    if (!allows(e->access, ticket.access)) return text("ticket ", slot, " gives more than its export");
+    if (ticket.length == 0 || ticket.offset > e->size() || ticket.length > e->size() - ticket.offset)
+      return text("ticket ", slot, " leaves its export");
+    return ticket.timer == kNoSlot ? text("ticket ", slot, " has no deadline") : Verdict();
+  });
+  if (!verdict.empty()) return verdict;
+  if (standing != core.tickets.standing()) return "count of tickets that stand";
+  if (core.tickets.remembered() > limits::kEndedTickets) return "more ended tickets than allowed";
+  for (const auto& [who, count] : of_uid)
+    if (core.quota.tickets_of(ScopeId{who.first}, who.second) != count)
+      return text("uid ", who.second, " is charged for other tickets");
+  verdict = each(core.sessions, [&](std::uint32_t slot, const Session& session) -> Verdict {
+    const auto made = of_session.find(core.sessions.id_of(slot).value);
+    if (session.charges.of(Resource::kTicket) != (made == of_session.end() ? 0 : made->second))
+      return text("session ", slot, " is charged for other tickets");
+    if (!of_uid.contains({session.principal.scope.value, session.principal.uid}) &&
+        core.quota.tickets_of(session.principal.scope, session.principal.uid) != 0)
+      return text("uid ", session.principal.uid, " is charged for tickets it does not have");
+    return {};
+  });
+  if (!verdict.empty()) return verdict;
+  std::uint64_t on_exports = 0;
+  verdict = each(core.exports.table(),
+                 [&](std::uint32_t slot, const Export& e) { return check_pins(core, slot, e, on_exports); });
+  if (!verdict.empty()) return verdict;
+  return on_exports == standing ? Verdict() : "a ticket is on no export's list";
+}
+
 Verdict check_name(const Core& core, std::uint32_t slot, const Export& e) {
   if (e.name == kNoSlot) return {};
   const Name& name = core.exports.names().at(e.name);
@@ -125,10 +187,12 @@ Verdict check_exports(const Core& core, References& references) {
   std::uint64_t current = 0;
   std::uint64_t held = 0;
   std::uint64_t named = 0;
+  std::uint64_t named_held = 0;
   const Verdict verdict = each(core.exports.table(), [&](std::uint32_t slot, const Export& e) -> Verdict {
     named += e.name != kNoSlot ? 1 : 0;
     current += is_current(e.state) ? 1 : 0;
     held += has_ended(e.state) && e.ended == 0 ? 1 : 0;
+    named_held += has_ended(e.state) && e.ended == 0 && e.name != kNoSlot ? 1 : 0;
     if (Verdict v = check_name(core, slot, e); !v.empty()) return v;
     return check_export(core, slot, e, references);
   });
@@ -136,10 +200,17 @@ Verdict check_exports(const Core& core, References& references) {
   if (current != core.exports.current()) return "count of current exports";
   if (held != core.exports.ended_held()) return "count of ended exports that are held";
   std::uint64_t records = 0;
-  static_cast<void>(each(core.exports.names().table(), [&](std::uint32_t, const Name& name) {
+  std::uint64_t listed = 0;
+  Verdict of_names = each(core.exports.names().table(), [&](std::uint32_t slot, const Name& name) {
     records += name.records;
-    return Verdict();
-  }));
+    return along<&Export::of_session>(core.exports.table(), name.held, listed, [&](const Export& e) {
+      return e.name == slot && has_ended(e.state) && e.ended == 0
+                 ? Verdict()
+                 : text("an export that is not held is on the list of name ", slot);
+    });
+  });
+  if (!of_names.empty()) return of_names;
+  if (listed != named_held) return "an ended export that is held is not on the list of its name";
   return named == records ? Verdict() : "a name counts its exports wrongly";
 }
 
@@ -221,6 +292,7 @@ Verdict check_deadlines(const Core& core) {
     timed += e.life != nullptr && e.life->linger_ticket != kNoSlot ? 1 : 0;
     return Verdict();
   }));
+  timed += core.tickets.standing();
   return timed == core.deadlines.size() && core.deadlines.ordered() ? Verdict() : "deadlines do not match";
 }
 
@@ -310,6 +382,7 @@ std::string first_broken_invariant(const Core& core) {
   if (Verdict v = check_exports(core, references); !v.empty()) return v;
   if (Verdict v = check_ends(core); !v.empty()) return v;
   if (Verdict v = check_leases(core); !v.empty()) return v;
+  if (Verdict v = check_tickets(core); !v.empty()) return v;
   const Verdict verdict = each(core.sessions, [&](std::uint32_t slot, const Session& session) {
     ++sessions[{session.principal.scope.value, session.principal.uid}];
     return check_session(core, slot, session, sums, references);

@@ -31,6 +31,7 @@ struct Lease {
   bool current = true;       // its validity word says so
   bool follows = false;      // goes to the end of the export, wherever that comes to be
   bool unmap_asked = false;  // by a suspension, and not answered
+  bool pins = false;         // it came of a ticket: chunks stay for it when the export ends
 };
 
 using LeaseTable = SlotTable<Lease, LeaseId>;

@@ -27,6 +27,9 @@ std::uint64_t walk(std::uint64_t cursor, std::uint32_t slots, Visit visit) {
   return 0;
 }
 
+// Leases come first, then tickets: their cursors are above those of all lease slots.
+constexpr std::uint64_t kTicketCursor = std::uint64_t{1} << 33;
+
 // At most what one entry of a list takes in a frame.
 std::size_t listed_bytes(const Placement& placement) {
   constexpr std::size_t kAround = 16;  // tags, lengths, partition
@@ -49,7 +52,7 @@ Outcome list(Call& call, Asker& asker, const ListRequest& request) {
     if (listed.exports.size() == limits::kListEntries) return false;
     if (!core.exports.table().live(slot)) return true;
     const Export& e = core.exports.at(slot);
-    const bool held = request.ended && has_ended(e.state) && (e.lease_count != 0 || e.ticket_count() != 0);
+    const bool held = request.ended && has_ended(e.state) && e.is_held();
     if ((!is_current(e.state) && !held) || !may_see(core.exports, e, principal)) return true;
     const Name* const named = core.exports.name_of(e);
     const std::string_view name = named != nullptr ? std::string_view(named->text) : std::string_view();
@@ -98,24 +101,49 @@ Outcome who(Call& call, Asker& asker, const WhoRequest& request) {
     return is_owner_or_admin(core.exports.at(lease.exported), principal) ||
            same_principal(core.sessions.at(lease.session).principal, principal);
   };
+  const auto visible_ticket = [&](const Ticket& ticket) {
+    return is_owner_or_admin(core.exports.at(ticket.exported.slot()), principal) ||
+           (ticket.scope == principal.scope && ticket.uid == principal.uid);
+  };
   WhoListed listed;
   const bool one_record = name == kNoSlot || core.exports.names().at(name).records == 1;
   if (only != kNoSlot && one_record && request.cursor == 0 &&
-      core.exports.at(only).lease_count <= limits::kListEntries) {
+      core.exports.at(only).lease_count + core.exports.at(only).ticket_count() <= limits::kListEntries) {
     for (std::uint32_t slot = core.exports.at(only).leases; slot != kNoSlot;
          slot = core.leases.at(slot).of_export.next)
       if (visible(core.leases.at(slot))) listed.holders.push_back(holder_of(core, slot, call.now));
+    if (core.exports.at(only).ticket_count() == 0) return listed;
+    for (std::uint32_t slot = core.exports.at(only).life->tickets; slot != kNoSlot;
+         slot = core.tickets.at(slot).of_export.next)
+      if (visible_ticket(core.tickets.at(slot)))
+        listed.holders.push_back(holder_of_ticket(core, slot, call.now));
     return listed;
   }
-  listed.next_cursor = walk(request.cursor, core.leases.slots(), [&](std::uint32_t slot) {
-    if (listed.holders.size() == limits::kListEntries) return false;
-    if (!core.leases.live(slot)) return true;
-    const Lease& lease = core.leases.at(slot);
-    const bool meant = only == kNoSlot || lease.exported == only ||
-                       (name != kNoSlot && core.exports.at(lease.exported).name == name);
-    if (meant && visible(lease)) listed.holders.push_back(holder_of(core, slot, call.now));
-    return true;
-  });
+  const auto is_meant = [&](std::uint32_t exported) {
+    return only == kNoSlot || exported == only || (name != kNoSlot && core.exports.at(exported).name == name);
+  };
+  if (request.cursor < kTicketCursor) {
+    listed.next_cursor = walk(request.cursor, core.leases.slots(), [&](std::uint32_t slot) {
+      if (listed.holders.size() == limits::kListEntries) return false;
+      if (!core.leases.live(slot)) return true;
+      const Lease& lease = core.leases.at(slot);
+      if (is_meant(lease.exported) && visible(lease))
+        listed.holders.push_back(holder_of(core, slot, call.now));
+      return true;
+    });
+    if (listed.next_cursor == 0 && core.tickets.standing() != 0) listed.next_cursor = kTicketCursor;
+    return listed;
+  }
+  const std::uint64_t next =
+      walk(request.cursor - kTicketCursor, core.tickets.table().slots(), [&](std::uint32_t slot) {
+        if (listed.holders.size() == limits::kListEntries) return false;
+        if (!core.tickets.table().live(slot)) return true;
+        const Ticket& ticket = core.tickets.at(slot);
+        if (ticket.end == TicketEnd::kNone && is_meant(ticket.exported.slot()) && visible_ticket(ticket))
+          listed.holders.push_back(holder_of_ticket(core, slot, call.now));
+        return true;
+      });
+  listed.next_cursor = next == 0 ? 0 : kTicketCursor + next;
   return listed;
 }
 
@@ -130,6 +158,7 @@ Counters count(const Core& core) {
     if (core.sessions.live(slot)) counters.stagings += core.sessions.at(slot).stagings.size();
   counters.ended_remembered = core.exports.remembered();
   counters.ended_held = core.exports.ended_held();
+  counters.tickets = core.tickets.standing();
   counters.events_pending = core.events.size();
   counters.bytes = core.allocations.bytes();
   return counters;

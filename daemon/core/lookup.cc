@@ -7,6 +7,7 @@
 #include "core/access_rules.h"
 #include "core/failure.h"
 #include "wire/key.h"
+#include "wire/limits.h"
 #include "wire/name.h"
 
 namespace hb::core {
@@ -31,6 +32,9 @@ tl::expected<Found, Error> find_by_key(const Core& core, const Principal& who, c
   if (fields.version != kKeyVersion)
     return tl::unexpected(
         failure(HB_VERSION, "key version ", fields.version, ", this daemon knows ", kKeyVersion));
+  if (fields.kind == KeyKind::kTicket)
+    return tl::unexpected(
+        failure(HB_INVALID, "this is a ticket: it is acquired, once; use the name or a key here"));
   if (fields.kind != KeyKind::kKey)
     return tl::unexpected(failure(HB_UNSUPPORTED, "key kind ", static_cast<unsigned>(fields.kind),
                                   " is not known to this daemon"));
@@ -77,9 +81,6 @@ tl::expected<const Name*, Error> name_of(const Core& core, const Principal& who,
   return core.exports.find_name(who.scope, ref.owner_uid.value_or(who.uid), ref.name);
 }
 
-// Ended, and somebody holds it still.
-bool is_held(const Export& e) { return e.lease_count != 0 || e.ticket_count() != 0; }
-
 }  // namespace
 
 tl::expected<Found, Error> find_by_name(const Core& core, const Principal& who, const NameRef& ref) {
@@ -107,13 +108,20 @@ tl::expected<std::uint32_t, Error> find_to_look(const Core& core, const Principa
     const auto name = name_of(core, who, *ref);
     if (!name) return tl::unexpected(name.error());
     if (*name == nullptr) return tl::unexpected(no_such_name(who, *ref));
-    for (const std::uint32_t slot : {(*name)->current, (*name)->latest})
-      if (slot != kNoSlot && may_see(core.exports, core.exports.at(slot), who)) return slot;
+    const auto seen = [&](std::uint32_t slot) {
+      return slot != kNoSlot && may_see(core.exports, core.exports.at(slot), who);
+    };
+    if (seen((*name)->current)) return (*name)->current;
+    std::size_t searched = 0;
+    for (std::uint32_t slot = (*name)->held; slot != kNoSlot && searched < limits::kListEntries;
+         slot = core.exports.at(slot).of_session.next, ++searched)
+      if (seen(slot)) return slot;
+    if (seen((*name)->latest)) return (*name)->latest;
     return tl::unexpected(no_such_name(who, *ref));
   }
   if (const auto* id = std::get_if<ExportId>(&target)) {
     const Export* e = core.exports.find(*id);
-    if (e != nullptr && has_ended(e->state) && is_held(*e) && may_see(core.exports, *e, who))
+    if (e != nullptr && has_ended(e->state) && e->is_held() && may_see(core.exports, *e, who))
       return id->slot();
   }
   return find_target(core, who, target).map([](const Found& found) { return found.slot; });

@@ -29,6 +29,7 @@ constexpr std::array<Cap, kResources> kCaps{{
     {"leases", limits::kSessionLeases, "release leases of this session"},
     {"exports half sent", limits::kSessionStagings, "finish or abort one of this session"},
     {"waiting requests", limits::kSessionWaits, "cancel one of this session"},
+    {"tickets", limits::kSessionTickets, "drop some of this session, or wait until they are used or expire"},
 }};
 
 }  // namespace
@@ -36,19 +37,43 @@ constexpr std::array<Cap, kResources> kCaps{{
 std::optional<Error> Quota::charge_session(const Principal& principal) {
   if (sessions_ >= limits::kSessions)
     return refusal("sessions", sessions_, limits::kSessions, "all users", "try again when others have left");
-  const auto found = by_who_.try_emplace({principal.scope, principal.uid}).first;
-  if (found->second >= limits::kSessionsPerUid)
-    return refusal("sessions", found->second, limits::kSessionsPerUid, text("uid ", principal.uid),
+  Used& used = by_who_[{principal.scope, principal.uid}];
+  if (used.sessions >= limits::kSessionsPerUid)
+    return refusal("sessions", used.sessions, limits::kSessionsPerUid, text("uid ", principal.uid),
                    "close sessions of this uid");
-  ++found->second;
+  ++used.sessions;
   ++sessions_;
   return std::nullopt;
 }
 
 void Quota::give_back_session(const Principal& principal) {
-  const auto found = by_who_.find({principal.scope, principal.uid});
-  if (--found->second == 0) by_who_.erase(found);
+  const Who who{principal.scope, principal.uid};
+  --by_who_.at(who).sessions;
   --sessions_;
+  forget_if_idle(who);
+}
+
+std::optional<Error> Quota::charge_ticket(const Principal& principal, Charges& charges) {
+  Used& used = by_who_.at({principal.scope, principal.uid});  // the asker's session is counted there
+  if (used.tickets >= limits::kTicketsPerUid)
+    return refusal("tickets", used.tickets, limits::kTicketsPerUid,
+                   text("uid ", principal.uid, " in all its sessions, ended ones included"),
+                   "drop some, or wait until they are used or expire");
+  if (auto refused = charge(Resource::kTicket, charges, principal.uid)) return refused;
+  ++used.tickets;
+  return std::nullopt;
+}
+
+void Quota::give_back_ticket(ScopeId scope, std::uint32_t uid, Charges* charges) {
+  if (charges != nullptr) give_back(Resource::kTicket, *charges);
+  const Who who{scope, uid};
+  --by_who_.at(who).tickets;
+  forget_if_idle(who);
+}
+
+void Quota::forget_if_idle(const Who& who) {
+  const auto found = by_who_.find(who);
+  if (found->second.sessions == 0 && found->second.tickets == 0) by_who_.erase(found);
 }
 
 std::optional<Error> Quota::charge(Resource resource, Charges& charges, std::uint32_t uid) {
@@ -61,7 +86,12 @@ std::optional<Error> Quota::charge(Resource resource, Charges& charges, std::uin
 
 std::uint64_t Quota::sessions_of(ScopeId scope, std::uint32_t uid) const {
   const auto found = by_who_.find({scope, uid});
-  return found == by_who_.end() ? 0 : found->second;
+  return found == by_who_.end() ? 0 : found->second.sessions;
+}
+
+std::uint64_t Quota::tickets_of(ScopeId scope, std::uint32_t uid) const {
+  const auto found = by_who_.find({scope, uid});
+  return found == by_who_.end() ? 0 : found->second.tickets;
 }
 
 }  // namespace hb::core

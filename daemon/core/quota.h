@@ -15,8 +15,8 @@
 
 namespace hb::core {
 
-enum class Resource : std::uint8_t { kLease, kStaging, kWait };
-inline constexpr std::size_t kResources = 3;
+enum class Resource : std::uint8_t { kLease, kStaging, kWait, kTicket };
+inline constexpr std::size_t kResources = 4;
 
 // What one session has open, by resource.
 struct Charges {
@@ -37,6 +37,11 @@ class Quota {
     --charges.count[static_cast<std::size_t>(resource)];
   }
 
+  // Of the session, and of its uid for as long as the ticket stands: it may outlive its session.
+  [[nodiscard]] std::optional<Error> charge_ticket(const Principal& principal, Charges& charges);
+  void give_back_ticket(ScopeId scope, std::uint32_t uid, Charges* charges);
+  [[nodiscard]] std::uint64_t tickets_of(ScopeId scope, std::uint32_t uid) const;
+
   [[nodiscard]] std::uint64_t sessions() const { return sessions_; }
   [[nodiscard]] std::uint64_t sessions_of(ScopeId scope, std::uint32_t uid) const;
 
@@ -52,7 +57,12 @@ class Quota {
                                       0x9e3779b97f4a7c15ull);
     }
   };
-  std::unordered_map<Who, std::uint64_t, HashWho> by_who_;
+  struct Used {
+    std::uint64_t sessions = 0;
+    std::uint64_t tickets = 0;
+  };
+  void forget_if_idle(const Who& who);
+  std::unordered_map<Who, Used, HashWho> by_who_;
   std::uint64_t sessions_ = 0;
 };
 

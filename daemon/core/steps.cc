@@ -29,12 +29,9 @@ AcksWaited acks_of(const Core& core, std::uint32_t export_slot, std::uint64_t st
     }
   }
   if (e.life == nullptr) return out;
+  out.more_left = e.life->more_departed;
   for (const ExportLife::Departed& gone : e.life->departed) {
     if (gone.acked_step >= step) continue;
-    if (out.left.size() == limits::kListEntries) {
-      out.more_left = true;
-      break;
-    }
     Holder holder;
     holder.lease = gone.lease;
     holder.exported = core.exports.id_of(export_slot);
@@ -66,7 +63,10 @@ void note_departure(Core& core, std::uint32_t lease_slot) {
   const Lease& lease = core.leases.at(lease_slot);
   const auto& life = core.exports.at(lease.exported).life;
   if (life == nullptr || lease.acked_step >= life->step) return;
-  if (life->departed.size() == limits::kListEntries) life->departed.erase(life->departed.begin());
+  if (life->departed.size() == limits::kListEntries) {
+    life->more_departed = true;
+    return;
+  }
   const Session& session = core.sessions.at(lease.session);
   life->departed.push_back({core.leases.id_of(lease_slot), core.sessions.id_of(lease.session),
                             session.principal.uid, session.principal.gid, session.process, lease.acked_step});
@@ -97,6 +97,7 @@ Outcome publish(Call& call, Asker& asker, const PublishRequest& request) {
                    ", the last one published");
   life.step = request.step;
   life.departed.clear();
+  life.more_departed = false;
   each_wait<StepWait>(core, *slot, [&](std::uint32_t wait_slot, const StepWait& wait) {
     if (wait.step > life.step) return;
     const Wait taken = take_wait(core, wait_slot);

@@ -50,6 +50,22 @@ Holder holder_of(const Core& core, std::uint32_t lease_slot, Time now) {
   return holder;
 }
 
+Holder holder_of_ticket(const Core& core, std::uint32_t ticket_slot, Time now) {
+  const Ticket& ticket = core.tickets.at(ticket_slot);
+  Holder holder;
+  holder.ticket = core.tickets.id_of(ticket_slot);
+  holder.ticket_left_ns = ticket.deadline > now ? ticket.deadline - now : 0;
+  holder.exported = ticket.exported;
+  holder.session = {ticket.maker, ticket.uid, ticket.gid, ticket.process.get(), 0};
+  if (const Session* maker = core.sessions.find(ticket.maker)) holder.session.age_ns = now - maker->connected;
+  holder.access = ticket.access;
+  holder.offset = ticket.offset;
+  holder.length = ticket.length;
+  holder.age_ns = now - ticket.made;
+  holder.state = static_cast<std::uint8_t>(core.exports.at(ticket.exported.slot()).state);
+  return holder;
+}
+
 ExportInfo info_of(const Core& core, std::uint32_t slot, Time now) {
   const Export& e = core.exports.at(slot);
   ExportInfo info;

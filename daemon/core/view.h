@@ -11,6 +11,8 @@ namespace hb::core {
 [[nodiscard]] ExportView view_of(const Core& core, std::uint32_t slot);
 [[nodiscard]] SessionInfo session_info(const Core& core, std::uint32_t slot, Time now);
 [[nodiscard]] Holder holder_of(const Core& core, std::uint32_t lease_slot, Time now);
+// The daemon itself holds it; the session is its maker's, that may be gone.
+[[nodiscard]] Holder holder_of_ticket(const Core& core, std::uint32_t ticket_slot, Time now);
 [[nodiscard]] ExportInfo info_of(const Core& core, std::uint32_t slot, Time now);
 
 }  // namespace hb::core

@@ -7,6 +7,7 @@
 #include <boost/asio/post.hpp>
 #include <cerrno>
 #include <chrono>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -31,11 +32,12 @@ core::BrokerConfig with_retries(core::BrokerConfig config) {
 }  // namespace
 
 Engine::Engine(boost::asio::io_context& io, const core::BrokerConfig& config,
-               std::vector<os::DriverRule> drivers)
+               std::vector<os::DriverRule> drivers, Rights rights)
     : io_(io),
       deadline_(io),
       config_(with_retries(config)),
       drivers_(std::move(drivers)),
+      rights_(std::move(rights)),
       broker_(config_),
       started_(monotonic_now()) {}
 
@@ -96,9 +98,6 @@ void Engine::carry_out() {
   std::vector<UniqueFd> closing;
   std::vector<Parked> parked;
   std::vector<core::Retry> retries;
-  bool closes = false;
-  for (const core::Effect& effect : effects_)
-    closes = closes || std::holds_alternative<core::CloseHandles>(effect);
   for (core::Effect& effect : effects_) {
     if (auto* retry = std::get_if<core::Retry>(&effect)) {
       retries.push_back(std::move(*retry));
@@ -112,18 +111,19 @@ void Engine::carry_out() {
       if (session != sessions_.end()) session->second->ring();
     } else {
       const auto& reply = std::get<core::Reply>(effect);
-      send(reply, reply.after_close && closes ? &parked : nullptr);
+      send(reply, reply.after_close ? &parked : nullptr);
     }
   }
   effects_.clear();
   if (!closing.empty()) {
     close_memory(std::move(closing), std::move(parked));
+  } else if (last_closed_ != last_batch_) {
+    // Who waited for holders is answered later than the memory is let go of, and perhaps before it is closed.
+    // Batches are closed in their order.
+    std::vector<Parked>& last = parked_[last_batch_];
+    std::move(parked.begin(), parked.end(), std::back_inserter(last));
   } else {
-    for (const Parked& waiting : parked) {  // the handles had been closed before
-      const auto session = sessions_.find(waiting.session);
-      if (session == sessions_.end()) continue;
-      session->second->deliver({waiting.frame.request_id, waiting.frame.bytes, {}});
-    }
+    deliver(parked);
   }
   // One level deep: what is applied with its facts is answered.
   for (core::Retry& retry : retries) {
@@ -161,14 +161,19 @@ void Engine::close_memory(std::vector<UniqueFd> fds, std::vector<Parked> parked)
 
 void Engine::closed(std::uint64_t batch, std::size_t fds) {
   note_fds(-static_cast<std::int64_t>(fds));
+  last_closed_ = batch;
   const auto found = parked_.find(batch);
   if (found == parked_.end()) return;
-  for (const Parked& waiting : found->second) {
-    const auto session = sessions_.find(waiting.session);
-    if (session == sessions_.end()) continue;
-    session->second->deliver({waiting.frame.request_id, waiting.frame.bytes, {}});
-  }
+  deliver(found->second);
   parked_.erase(found);
+}
+
+void Engine::deliver(const std::vector<Parked>& answers) {
+  for (const Parked& answer : answers) {
+    const auto session = sessions_.find(answer.session);
+    if (session == sessions_.end()) continue;
+    session->second->deliver({answer.frame.request_id, answer.frame.bytes, {}});
+  }
 }
 
 // A reply points into the core's tables: it is turned into bytes now, even when it is sent later.

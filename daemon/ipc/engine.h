@@ -19,6 +19,7 @@
 #include "ipc/edge_error.h"
 #include "ipc/handle_store.h"
 #include "ipc/outbox.h"
+#include "ipc/rights.h"
 #include "ipc/translate_reply.h"
 #include "os/closer.h"
 #include "os/handle_probe.h"
@@ -42,7 +43,8 @@ class Recipient {
 
 class Engine {
  public:
-  Engine(boost::asio::io_context& io, const core::BrokerConfig& config, std::vector<os::DriverRule> drivers);
+  Engine(boost::asio::io_context& io, const core::BrokerConfig& config, std::vector<os::DriverRule> drivers,
+         Rights rights = {});
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
   ~Engine();
@@ -55,6 +57,8 @@ class Engine {
   void apply(core::SessionId session, std::uint64_t request_id, FrameType type, core::Request request);
   // The session has frames waiting, or none any more.
   void set_backlogged(Recipient& recipient, bool backlogged);
+
+  [[nodiscard]] const Rights& rights() const { return rights_; }
 
   // --- descriptors ------------------------------------------------------------------------------
   struct BadHandle {
@@ -96,6 +100,7 @@ class Engine {
   void carry_out_close(const core::CloseHandles& close, std::vector<UniqueFd>& closing);
   void close_memory(std::vector<UniqueFd> fds, std::vector<Parked> parked);
   void closed(std::uint64_t batch, std::size_t fds);
+  void deliver(const std::vector<Parked>& answers);
   void send(const core::Reply& reply, std::vector<Parked>* park);
   [[nodiscard]] EdgeCounters edge_counters(const core::Reply& reply) const;
   // Of an acquire or a refresh.
@@ -110,6 +115,7 @@ class Engine {
   core::Time armed_for_ = core::kNever;
   core::BrokerConfig config_;
   std::vector<os::DriverRule> drivers_;
+  const Rights rights_;
   core::Broker broker_;
   HandleStore handles_;
   ReplyWriter writer_;
@@ -120,6 +126,7 @@ class Engine {
   std::unordered_set<Recipient*> backlogged_;
   std::map<std::uint64_t, std::vector<Parked>> parked_;  // by batch of the memory lane
   std::uint64_t last_batch_ = 0;
+  std::uint64_t last_closed_ = 0;  // batch
   os::Closer closer_;
 };
 

@@ -35,6 +35,7 @@ Session::Session(boost::asio::io_context& io, Engine& engine, SessionHost& host,
   principal_.gid = peer.gid;
   principal_.groups = peer.groups;
   principal_.admin = admin;
+  principal_.may_persist = engine.rights().may_persist(principal_);
   who_.uid = peer.uid;
   who_.pid = peer.pid;
   process_.pid = peer.pid;

@@ -114,6 +114,10 @@ Bytes bytes_of(ActorState& state, const Message& m) {
     hb_import_get_info(named(state.imports, m, "import", "i"), &info);
     return {static_cast<unsigned char*>(info.ptr) + offset, info.bytes - offset};
   }
+  if (has(m, "piece")) {
+    const Bytes& piece = named(state.pieces, m, "piece", "p");
+    return {piece.at + offset, piece.size - offset};
+  }
   hb_memory* memory = named(state.memories, m, "mem", "m");
   return {static_cast<unsigned char*>(hb_memory_ptr(memory)) + offset, hb_memory_bytes(memory) - offset};
 }
@@ -248,8 +252,8 @@ std::vector<hb_chunk> chunks_of(ActorState& state, const Message& m) {
   return out;
 }
 
-// export [export=] [name=] [meta=] [acl=] [max_access=] [max_bytes=] and mem= [offset=] [bytes=], or chunks
-// as above with
+// export [export=] [name=] [meta=] [acl=] [max_access=] [max_bytes=] [lifetime=] [linger_ms=] [replace=] and
+// mem=|piece= [offset=] [bytes=], or chunks as above with
 //   [pci=] [uuid=] of the GPU they are on
 Message create_export(ActorState& state, const Message& m) {
   hb_export_options options = HB_EXPORT_OPTIONS_INIT;
@@ -268,7 +272,10 @@ Message create_export(ActorState& state, const Message& m) {
   options.max_access = static_cast<std::uint32_t>(number_of(m, "max_access"));
   options.max_bytes = number_of(m, "max_bytes");
   options.deadline_ns = deadline_of(m);
-  if (has(m, "mem")) {
+  options.lifetime = static_cast<std::uint32_t>(number_of(m, "lifetime"));
+  options.linger_ns = number_of(m, "linger_ms") * 1'000'000;
+  options.replace = static_cast<int>(number_of(m, "replace"));
+  if (has(m, "mem") || has(m, "piece")) {
     const Bytes bytes = bytes_of(state, m);
     options.ptr = bytes.at;
     options.bytes = number_of(m, "bytes", bytes.size);

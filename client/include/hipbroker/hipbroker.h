@@ -153,9 +153,11 @@ typedef struct hb_key_info {
   uint32_t generation;
   uint64_t offset;
   uint64_t length;
+  uint32_t kind; /* HB_KEY_PLAIN; HB_KEY_TICKET: it works once, and export_id is the ticket's own number */
 } hb_key_info;
 #define HB_KEY_INFO_INIT \
-  { sizeof(hb_key_info), 0, {0}, 0, 0, 0, 0 }
+  { sizeof(hb_key_info), 0, {0}, 0, 0, 0, 0, 0 }
+enum { HB_KEY_PLAIN = 0, HB_KEY_TICKET = 1 };
 
 /* No I/O, no client. HB_VERSION for a key of a version this library does not know. Nothing is verified: only
  * the daemon can tell a true key. */
@@ -312,12 +314,20 @@ typedef struct hb_hip_handle {
 /* What memory at an address is (hb_classify), and what an exporter may vouch for. */
 enum {
   HB_MEMORY_UNKNOWN = 0,
-  HB_MEMORY_OWN = 1,      /* of hb_memory_alloc */
+  HB_MEMORY_OWN = 1,      /* of hb_memory_alloc, hb_arena_alloc */
   HB_MEMORY_IMPORTED = 2, /* of hb_import_open */
   HB_MEMORY_VMM = 3,      /* mapped by hipMemMap */
   HB_MEMORY_MALLOC = 4,   /* of hipMalloc */
   HB_MEMORY_POOL = 5,     /* of hipMallocAsync: never shareable */
   HB_MEMORY_HOST = 6      /* of the CPU: hipHostMalloc, hipHostRegister, hipMemCreate at a Host location */
+};
+
+/* How long an export lives when it is not withdrawn (succession.h). */
+enum {
+  HB_LIFETIME_OWNER = 0,  /* as long as the session that made it */
+  HB_LIFETIME_LINGER = 1, /* linger_ns longer: until then a process of the same uid may claim it */
+  HB_LIFETIME_PERSIST =
+      2 /* until it is withdrawn or revoked: a right that the daemon's configuration gives */
 };
 
 typedef struct hb_export_options {
@@ -340,18 +350,23 @@ typedef struct hb_export_options {
   size_t handle_count;
   uint32_t memory;    /* with `ptr` outside of hb_memory_alloc: HB_MEMORY_UNKNOWN = find out; HB_MEMORY_VMM or
                          HB_MEMORY_MALLOC = you know it, and that it came from no other process */
+  uint32_t lifetime;  /* HB_LIFETIME_* */
+  uint64_t linger_ns; /* with HB_LIFETIME_LINGER: 1 to a day */
+  int replace; /* 1: the export that has the name now, of this session or an orphan, is withdrawn in the same
+                  moment: whoever asks for the name gets the old or the new one, never neither */
   uint64_t max_bytes; /* hb_export_append may make it so large; 0 = it cannot grow. Importers of all of it
                          reserve as many addresses; the key then goes to the end, wherever that is */
 } hb_export_options;
 #define HB_EXPORT_OPTIONS_INIT                                                                             \
   {                                                                                                        \
     sizeof(hb_export_options), NULL, NULL, 0, NULL, 0, 0, NULL, 0, NULL, 0, HB_NO_DEADLINE, NULL, NULL, 0, \
-        HB_MEMORY_UNKNOWN, 0                                                                               \
+        HB_MEMORY_UNKNOWN, HB_LIFETIME_OWNER, 0, 0, 0                                                      \
   }
 
 /* Whole or not at all. Your own uid may import it, others only through `acl`. It lives until it is
- * withdrawn or this session ends. A range in the middle of chunks exports exactly its bytes, under the key
- * and under the name alike; but an importer's descriptor reaches the whole chunks it touches. HB_EXISTS,
+ * withdrawn or revoked, or this session ends, or longer by its `lifetime`. A range in the middle of chunks
+ * exports exactly its bytes, under the key and under the name alike; but an importer's descriptor reaches the
+ * whole chunks it touches. HB_EXISTS (the name is taken), HB_DENIED (no right to HB_LIFETIME_PERSIST),
  * HB_BAD_HANDLE, HB_READ_ONLY (a write grant over a read-only descriptor), HB_RANGE (larger than the object),
  * HB_QUOTA, HB_NO_FDS, HB_NOT_SHAREABLE, HB_UNSUPPORTED, HB_MIXED (on different GPUs), HB_DEVICE, HB_BUSY,
  * HB_GONE (hb_range_gone came meanwhile), HB_SUSPENDED (the memory is asleep), HB_INVALID.

@@ -212,6 +212,34 @@ struct Source : hb_source {
   }
 };
 
+// Who has acknowledged a step, and who has not.
+class Acks {
+ public:
+  Acks() = default;
+  explicit Acks(hb_acks* acks) noexcept : acks_(acks) {}
+  hb_acks_info info() const noexcept {
+    hb_acks_info info = HB_ACKS_INFO_INIT;
+    hb_acks_get_info(acks_.get(), &info);
+    return info;
+  }
+  bool complete() const noexcept {
+    const hb_acks_info now = info();
+    return now.missing_count == 0 && now.left_count == 0;
+  }
+  hb_acks* get() const noexcept { return acks_.get(); }
+
+ private:
+  detail::Owner<hb_acks, hb_acks_destroy> acks_;
+};
+
+struct TicketOptions {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = HB_WHOLE;
+  Access access = Access::kRead;
+  std::chrono::nanoseconds lasts = std::chrono::minutes(1);
+  Deadline deadline;
+};
+
 // Destroying it ends nothing: an export lives until it is withdrawn or its client is closed.
 class Export {
  public:
@@ -248,6 +276,23 @@ class Export {
   }
   void resume(const Source& source, Deadline deadline = {}) {
     detail::call(hb_export_resume, export_.get(), &source, deadline.ns());
+  }
+  // A key that pins, once.
+  Key ticket(const TicketOptions& options = {}) {
+    hb_key key;
+    detail::call(hb_export_ticket, export_.get(), options.offset, options.bytes,
+                 static_cast<std::uint32_t>(options.access),
+                 static_cast<std::uint64_t>(options.lasts.count()), options.deadline.ns(), &key);
+    return Key(key);
+  }
+  void publish(std::uint64_t step, Deadline deadline = {}) {
+    detail::call(hb_export_publish, export_.get(), step, deadline.ns());
+  }
+  // Returns at the deadline, too: then it names who is missing.
+  Acks wait_acks(std::uint64_t step, Deadline deadline = {}) {
+    hb_acks* acks = nullptr;
+    detail::call(hb_export_wait_acks, export_.get(), step, deadline.ns(), &acks);
+    return Acks(acks);
   }
   hb_export* get() const noexcept { return export_.get(); }
   explicit operator bool() const noexcept { return static_cast<bool>(export_); }
@@ -287,6 +332,21 @@ class Import {
   }
   // Gives way to a sleep of the export, until refresh().
   void unmap() { detail::call(hb_import_unmap, import_.get()); }
+  // Of what it maps.
+  Key ticket(const TicketOptions& options = {}) {
+    hb_key key;
+    detail::call(hb_import_ticket, import_.get(), options.offset, options.bytes,
+                 static_cast<std::uint32_t>(options.access),
+                 static_cast<std::uint64_t>(options.lasts.count()), options.deadline.ns(), &key);
+    return Key(key);
+  }
+  // The step that is published then, `step` or a later one.
+  std::uint64_t wait_step(std::uint64_t step, Deadline deadline = {}) {
+    std::uint64_t reached = 0;
+    detail::call(hb_import_wait_step, import_.get(), step, deadline.ns(), &reached);
+    return reached;
+  }
+  void ack_step(std::uint64_t step) { detail::call(hb_import_ack_step, import_.get(), step); }
   // Unmapped by a later call, once the event (a hipEvent_t) is done; empty afterwards.
   void unmap_when(void* event) {
     detail::call(hb_unmap_when, import_.get(), event);
@@ -400,6 +460,15 @@ struct ExportOptions {
   std::uint64_t max_bytes = 0;               // it may grow to so many; 0 = it cannot
   std::optional<hb_device_id> device;        // of descriptors and handles: the GPU they are on
   std::uint32_t memory = HB_MEMORY_UNKNOWN;  // of a pointer: what you vouch for
+  std::uint32_t lifetime = HB_LIFETIME_OWNER;
+  std::chrono::nanoseconds linger{0};  // with HB_LIFETIME_LINGER
+  bool replace = false;                // what has the name now ends in the same moment
+  Deadline deadline;
+};
+
+struct ClaimOptions {
+  std::uint32_t lifetime = HB_LIFETIME_OWNER;
+  std::chrono::nanoseconds linger{0};
   Deadline deadline;
 };
 
@@ -517,6 +586,17 @@ class Client {
     detail::call(hb_wait_name, client_.get(), name.c_str(), owner_uid, deadline.ns());
   }
 
+  // An export whose owner has gone becomes this client's own, without memory here.
+  Export claim(const std::string& name, const ClaimOptions& options = {}) const {
+    return claim(nullptr, name.c_str(), options);
+  }
+  Export claim(const Key& key, const ClaimOptions& options = {}) const {
+    return claim(key.get(), nullptr, options);
+  }
+  void drop_ticket(const Key& ticket, Deadline deadline = {}) const {
+    detail::call(hb_ticket_drop, client_.get(), ticket.get(), deadline.ns());
+  }
+
   hb_withdrawn withdraw(std::uint64_t export_id, Deadline deadline = {}) const {
     hb_withdrawn withdrawn = HB_WITHDRAWN_INIT;
     detail::call(hb_withdraw_id, client_.get(), export_id, deadline.ns(), &withdrawn);
@@ -554,8 +634,22 @@ class Client {
     given.max_bytes = options.max_bytes;
     given.device = options.device ? &*options.device : nullptr;
     given.memory = options.memory;
+    given.lifetime = options.lifetime;
+    given.linger_ns = static_cast<std::uint64_t>(options.linger.count());
+    given.replace = options.replace ? 1 : 0;
     given.deadline_ns = options.deadline.ns();
     return given;
+  }
+  Export claim(const hb_key* key, const char* name, const ClaimOptions& options) const {
+    hb_claim_options given = HB_CLAIM_OPTIONS_INIT;
+    given.key = key;
+    given.name = name;
+    given.lifetime = options.lifetime;
+    given.linger_ns = static_cast<std::uint64_t>(options.linger.count());
+    given.deadline_ns = options.deadline.ns();
+    hb_export* exported = nullptr;
+    detail::call(hb_claim, client_.get(), &given, &exported);
+    return Export(exported);
   }
   static hb_import_options given_options(const hb_key* key, const char* name, const ImportOptions& options) {
     hb_import_options given = HB_IMPORT_OPTIONS_INIT;

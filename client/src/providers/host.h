@@ -12,6 +12,7 @@ class HostProvider final : public Provider {
  public:
   [[nodiscard]] Result<std::unique_ptr<Allocation>> allocate(const AllocateRequest& request) override;
   [[nodiscard]] Result<std::unique_ptr<ImportedRange>> begin_import(const RangeRequest& request) override;
+  [[nodiscard]] Result<std::unique_ptr<BlockRange>> reserve(const AllocateRequest& request) override;
 };
 
 // Mappings that could not be replaced while memory was given back, in this process: they last as long as the

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <mutex>
@@ -14,45 +11,12 @@
 #include "fork_guard.h"
 #include "hipbroker/hipbroker.h"
 #include "providers/chunk_sizes.h"
+#include "providers/host_object.h"
 #include "providers/host_pages.h"
 #include "wire/unique_fd.h"
 
 namespace hb::client {
 namespace {
-
-constexpr unsigned kMfdNoexecSeal = 0x0008;  // since Linux 6.3; Debian 12's headers do not have it
-
-Result<UniqueFd> failed(const char* operation, std::size_t index) {
-  const SysError cause = SysError::last(operation);
-  const hb_status status = cause.code == EMFILE || cause.code == ENFILE   ? HB_NO_FDS
-                           : cause.code == ENOMEM || cause.code == ENOSPC ? HB_NO_MEMORY
-                                                                          : HB_SYSTEM;
-  Error error = system_error(cause, "chunk " + std::to_string(index), status);
-  error.chunk = static_cast<std::int64_t>(index);
-  return fail(std::move(error));
-}
-
-// A memfd of this size, mapped at `at`.
-Result<UniqueFd> make_chunk(char* at, std::uint64_t bytes, bool sealed, std::size_t index) {
-  constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-  UniqueFd fd(::memfd_create("hipbroker", kFlags | kMfdNoexecSeal));
-  if (!fd && errno == EINVAL) fd = UniqueFd(::memfd_create("hipbroker", kFlags));
-  if (fd && fd.get() < 3) fd = fd.duplicate();
-  if (!fd) return failed("memfd_create", index);
-  if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) return failed("ftruncate", index);
-  // Mode 0444 is what makes a reader's read-only descriptor hold: memfds are made 0777, and anyone
-  // could open theirs again for writing through /proc.
-  if (::fchmod(fd.get(), 0444) != 0) return failed("fchmod", index);
-  if (::mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd.get(), 0) == MAP_FAILED)
-    return fail(map_error(SysError::last("mmap"), "chunk " + std::to_string(index),
-                          static_cast<std::int64_t>(index)));
-  // After the mapping: F_SEAL_FUTURE_WRITE lets exactly the mappings that exist go on writing.
-  const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL | (sealed ? F_SEAL_FUTURE_WRITE : 0);
-  if (::fcntl(fd.get(), F_ADD_SEALS, seals) == 0) return fd;
-  auto refused = failed("fcntl(F_ADD_SEALS)", index);
-  hold_only(at, bytes);
-  return refused;
-}
 
 class HostAllocation final : public Allocation {
  public:
@@ -145,7 +109,9 @@ class HostAllocation final : public Allocation {
     const std::size_t first = fds_.size();
     std::uint64_t at = start;
     for (const std::uint64_t bytes : sizes) {
-      auto chunk = make_chunk(base_ + at, bytes, sealed_, first + made.size());
+      const std::size_t index = first + made.size();
+      auto chunk = make_host_object(base_ + at, bytes, sealed_, "chunk " + std::to_string(index),
+                                    static_cast<std::int64_t>(index));
       if (!chunk) {
         hold_only(base_ + start, at - start);
         return tl::unexpected(std::move(chunk.error()));

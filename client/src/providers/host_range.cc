@@ -92,7 +92,7 @@ class HostRange final : public ImportedRange {
     void* const trial = ::mmap(nullptr, place->bytes, protection(), MAP_SHARED, fd, place->offset);
     if (trial == MAP_FAILED) return refused(SysError::last("mmap"), part);
     ::munmap(trial, place->bytes);
-    put_away_.reserve(put_away_.size() + 1);
+    if (put_away_.size() == put_away_.capacity()) put_away_.reserve(2 * put_away_.size() + 1);
     // Of 0 bytes: a second mapping of the same pages, the first stays.
     void* const old = ::mremap(base_ + place->start, 0, place->bytes, MREMAP_MAYMOVE);
     if (old == MAP_FAILED) return refused(SysError::last("mremap"), part);

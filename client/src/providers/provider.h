@@ -11,6 +11,7 @@
 #include <span>
 
 #include "error.h"
+#include "providers/block_range.h"
 #include "providers/placement.h"
 #include "wire/unique_fd.h"
 
@@ -176,6 +177,8 @@ class Provider {
   // What an export needs of memory that stays its maker's. Whole allocations, in address order: of those by
   // address, all that the range touches. Every descriptor is checked against the size when it is made.
   [[nodiscard]] virtual Result<std::unique_ptr<Allocation>> adopt(const AdoptRequest& request);
+  // Addresses for request.bytes, rounded up to blocks of request.chunk_bytes, and no memory yet.
+  [[nodiscard]] virtual Result<std::unique_ptr<BlockRange>> reserve(const AllocateRequest& request) = 0;
 };
 
 // HB_RANGE for more addresses than any export can have bytes.

@@ -175,6 +175,41 @@ TEST_F(AnAcquire, GivesATruncatedPageBackAndAsksForHalf) {
   EXPECT_EQ(released(peer().expect(FrameType::kRelease)), 7u);
 }
 
+// A ticket works once: what came of it is not given back.
+TEST_F(AnAcquire, FetchesATicketsTruncatedPageAgainUnderItsLease) {
+  const UniqueFd object = sealed_memfd(4096, 1);
+  KeyFields ticket;
+  ticket.kind = KeyKind::kTicket;
+  request_.target = {encode_key(ticket, Secret{}), "", {}};
+  auto acquired = start();
+  peer().answer_share_page(1);
+  PeerFrame request = peer().expect(FrameType::kAcquire);
+  const std::uint32_t first = asked(request);
+  {
+    const FdLimit tight(1);  // of three descriptors one fits
+    peer().reply(request, grant(6, 3, 3), {object.get(), object.get(), object.get()});
+    request = peer().expect(FrameType::kFetch);
+  }
+  pb::Fetch wanted;
+  ASSERT_TRUE(wanted.ParseFromString(request.body));
+  EXPECT_EQ(wanted.lease_id(), 6u);
+  EXPECT_EQ(wanted.first(), 0u);
+  EXPECT_EQ(wanted.max_handles(), first / 2);
+  pb::FetchReply page;
+  for (std::uint32_t i = 1; i <= 3; ++i) {
+    pb::Chunk* chunk = page.add_chunks();
+    chunk->set_handle(i);
+    chunk->set_size(4096);
+  }
+  peer().reply(request, page, {object.get(), object.get(), object.get()});
+  {
+    const auto result = acquired.get();
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(pages_, (std::vector<std::size_t>{3}));
+  }
+  EXPECT_EQ(released(peer().expect(FrameType::kRelease)), 6u);
+}
+
 TEST_F(AnAcquire, SaysWhichLimitWhenNotEvenOneDescriptorFits) {
   const UniqueFd object = sealed_memfd(4096, 1);
   auto acquired = start();

@@ -105,6 +105,8 @@ TEST_F(AccessTest, AKeyThatIsNotTrueNamesNothing) {
   EXPECT_EQ(status_of(ask(reader, by_key(changed(out, [](auto& f) { f.generation = 2; })))), HB_NOT_FOUND);
   EXPECT_EQ(status_of(ask(reader, by_key(changed(out, [](auto& f) { f.version = 2; })))), HB_VERSION);
   EXPECT_EQ(status_of(ask(reader, by_key(changed(out, [](auto& f) { f.kind = KeyKind::kTicket; })))),
+            HB_NOT_FOUND);
+  EXPECT_EQ(status_of(ask(reader, by_key(changed(out, [](auto& f) { f.kind = KeyKind{2}; })))),
             HB_UNSUPPORTED);
 }
 

@@ -199,7 +199,7 @@ Result<void> MappedRange::replace(std::size_t index, OwnedHandle handle, std::in
   Chunk fresh{std::move(handle), chunks_[index].at, chunks_[index].bytes, false, chunks_[index].host};
   {
     const std::lock_guard guard(process_lock());
-    replaced_.reserve(replaced_.size() + 1);
+    if (replaced_.size() == replaced_.capacity()) replaced_.reserve(2 * replaced_.size() + 1);
   }
   auto done = exchange(index, fresh, number);
   if (done) {

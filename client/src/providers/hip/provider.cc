@@ -125,7 +125,7 @@ Result<Known> known_of(int ordinal) {
   return known_of(*now, **device);
 }
 
-Result<std::unique_ptr<Allocation>> HipProvider::allocate(const AllocateRequest& request) {
+Result<Placed> place(const AllocateRequest& request) {
   if (request.sealed)
     return fail(HB_INVALID, "sealed is for host memory; nothing enforces read-only on GPU memory");
   const auto now = here();
@@ -149,8 +149,14 @@ Result<std::unique_ptr<Allocation>> HipProvider::allocate(const AllocateRequest&
   if (!peers) return tl::unexpected(peers.error());
   auto access = access_for(*known.context, device->ordinal, *peers, request.host);
   if (!access) return tl::unexpected(std::move(access.error()));
-  return allocate_on(std::move(known),
-                     {request.bytes, request.chunk_bytes, std::move(*access), request.reserve_bytes});
+  return Placed{std::move(known), std::move(*access)};
+}
+
+Result<std::unique_ptr<Allocation>> HipProvider::allocate(const AllocateRequest& request) {
+  auto placed = place(request);
+  if (!placed) return tl::unexpected(std::move(placed.error()));
+  return allocate_on(std::move(placed->known),
+                     {request.bytes, request.chunk_bytes, std::move(placed->access), request.reserve_bytes});
 }
 
 Result<std::unique_ptr<Allocation>> HipProvider::adopt(const AdoptRequest& request) {

@@ -76,22 +76,12 @@ namespace {
 // Inside a DriverScope. What a failure has left is the caller's to cut, outside.
 Result<void> fill(const ContextPtr& context, MappedRange& range, std::span<const std::uint64_t> sizes,
                   const std::string& doing) {
-  if (auto room = check_room(context->quirks.on(Quirk::kDescriptorPerCreate), sizes.size(), doing); !room)
-    return room;
-  const int owner = range.access().owner;
-  const MemAllocationProp prop = exportable_on(owner);
+  if (auto room = check_create_room(*context, sizes.size(), doing); !room) return room;
   for (const std::uint64_t bytes : sizes) {
     const auto number = static_cast<std::int64_t>(range.size());
-    MemHandle handle = nullptr;
-    const HipError code = context->hip().hipMemCreate(&handle, static_cast<std::size_t>(bytes), &prop, 0);
-    if (code != kSuccess) {
-      Error error = driver_error(context->hip(), "hipMemCreate", code,
-                                 "chunk " + std::to_string(number) + " of " + std::to_string(bytes) +
-                                     " bytes on " + context->devices.at(owner)->id.text());
-      error.chunk = number;
-      return fail(std::move(error));
-    }
-    if (auto added = range.add({context, handle}, static_cast<std::size_t>(bytes), number); !added)
+    auto handle = create_chunk(context, range.access().owner, static_cast<std::size_t>(bytes), number);
+    if (!handle) return tl::unexpected(std::move(handle.error()));
+    if (auto added = range.add(std::move(*handle), static_cast<std::size_t>(bytes), number); !added)
       return added;
   }
   return {};
@@ -151,6 +141,24 @@ Result<void> extend(const ContextPtr& context, MappedRange& range, std::span<con
   }();
   if (!done) range.cut(before);
   return done;
+}
+
+Result<OwnedHandle> create_chunk(const ContextPtr& context, int device, std::size_t bytes,
+                                 std::int64_t number) {
+  const MemAllocationProp prop = exportable_on(device);
+  MemHandle handle = nullptr;
+  const HipError code = context->hip().hipMemCreate(&handle, bytes, &prop, 0);
+  if (code == kSuccess) return OwnedHandle(context, handle);
+  const Device* const owner = context->devices.at(device);
+  Error error = driver_error(context->hip(), "hipMemCreate", code,
+                             "chunk " + std::to_string(number) + " of " + std::to_string(bytes) +
+                                 " bytes on " + (owner != nullptr ? owner->id.text() : "no device"));
+  error.chunk = number;
+  return fail(std::move(error));
+}
+
+Result<void> check_create_room(const Context& context, std::uint64_t count, const std::string& doing) {
+  return check_room(context.quirks.on(Quirk::kDescriptorPerCreate), count, doing);
 }
 
 Result<UniqueFd> export_chunk(const Context& context, MappedRange& range, std::size_t index) {
