@@ -24,13 +24,6 @@ const char* kind_name(std::uint32_t kind) {
   return kind == HB_KIND_MEMFD ? "a memfd" : kind == HB_KIND_DMABUF ? "a dma-buf" : "a driver's descriptor";
 }
 
-Result<void> check_live(const ExportRecord& record) {
-  if (record.session->is_lost())
-    return fail(HB_GONE, "export " + std::to_string(record.id) + " ended with the session that made it");
-  if (!record.is_live()) return fail(HB_GONE, "export " + std::to_string(record.id) + " has ended");
-  return {};
-}
-
 Error ended_with_session(const ExportRecord& record, Error error) {
   if (error.status != HB_CLOSED || !error.not_sent) return error;
   return fail(HB_GONE, "export " + std::to_string(record.id) + " ended with the session that made it")
@@ -165,7 +158,7 @@ Layout changed(const Layout& now, const Change& change, const ExportRequest& sou
 // It may have been done, or be done yet: from now on hb_range_gone knows of that memory as well.
 void watch_too(Client& client, const std::shared_ptr<ExportRecord>& record, const ExportRequest& source,
                const ExportPlan& plan) {
-    auto next = std::make_shared<Layout>(*record->layout());
+  auto next = std::make_shared<Layout>(*record->layout());
   for (const ExportPart& part : parts_of(source, plan, kNowhere)) next->parts.push_back(part);
   std::vector<ExportedRanges::Ticket> ranges;
   ranges.push_back(ExportedRanges::announce(spans_of(next->parts), client.mark()));
@@ -222,8 +215,7 @@ Result<void> replace_export(Client& client, const std::shared_ptr<ExportRecord>&
   const auto lock = turn(*record);
   if (!lock) return tl::unexpected(lock.error());
   const auto now = record->layout();
-  if (!now->chunks_known)
-    return apply(client, record, {Kind::kReplace, first_chunk, kNowhere}, source);
+  if (!now->chunks_known) return apply(client, record, {Kind::kReplace, first_chunk, kNowhere}, source);
   if (first_chunk >= now->chunk_bytes.size())
     return fail(limit_error(HB_RANGE, "chunks", first_chunk, now->chunk_bytes.size(),
                             "chunk " + std::to_string(first_chunk) + " is to be replaced, the export has " +

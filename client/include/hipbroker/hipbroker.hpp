@@ -483,7 +483,7 @@ struct ImportOptions {
   bool wait = false;  // for the name
   Devices peers;      // of this process, besides the owner's GPU
   HostAccess host_access = HostAccess::kNone;
-  bool external = false;  // HB_MAP_EXTERNAL
+  bool external = false;            // HB_MAP_EXTERNAL
   std::uint64_t reserve_bytes = 0;  // 0 = what the export may grow to
   Deadline deadline;
 };
