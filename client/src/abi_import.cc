@@ -96,6 +96,13 @@ hb_import_info info_of(const Grant& grant, std::uint64_t chunks) {
   return info;
 }
 
+// In a forked child without the lock: a thread of the parent may have held it.
+std::unique_lock<std::mutex> look_at(const hb_import& imported) {
+  std::unique_lock lock(imported.look, std::defer_lock);
+  if (imported.client->is_here()) lock.lock();
+  return lock;
+}
+
 }  // namespace
 
 hb_status hb_import_open(hb_client* client, const hb_import_options* options, hb_import** ret_import,
@@ -114,9 +121,7 @@ hb_status hb_import_open(hb_client* client, const hb_import_options* options, hb
 
 void hb_import_get_info(const hb_import* imported, hb_import_info* ret_info) {
   if (imported == nullptr || ret_info == nullptr) return;
-  // In a forked child a thread of the parent may have held the lock.
-  std::unique_lock lock(imported->look, std::defer_lock);
-  if (imported->client->is_here()) lock.lock();
+  const auto lock = look_at(*imported);
   hb_import_info info = info_of(imported->grant, imported->grant.chunk_count);
   info.ptr = imported->ptr;
   info.host_granted = imported->host_granted() ? 1 : 0;
@@ -138,7 +143,7 @@ hb_status hb_import_subkey(const hb_import* imported, uint64_t offset, uint64_t 
   return boundary(imported == nullptr ? nullptr : imported->client.get(), error, [&]() -> Result<void> {
     if (imported == nullptr) return null_argument("imported");
     if (ret_key == nullptr) return null_argument("ret_key");
-    const std::lock_guard guard(imported->look);
+    const auto lock = look_at(*imported);
     const auto key = imported->grant.subkey(offset, bytes);
     if (!key) return tl::unexpected(key.error());
     std::memcpy(ret_key->bytes, key->data(), key->size());

@@ -68,7 +68,7 @@ struct hb_import {
 
   // Two loads and no system call.
   [[nodiscard]] bool is_current() const noexcept {
-    return alias_of != nullptr ? alias_of->is_live() : lease.is_current();
+    return alias_of != nullptr ? alias_of->is_live() && !alias_of->suspended.load() : lease.is_current();
   }
   // And it is all there is.
   [[nodiscard]] bool is_exact() const noexcept { return lease.is_exact() && !asleep.load(); }

@@ -154,8 +154,8 @@ std::optional<Error> refuse_page(const PageRules& rules, std::span<const NewChun
     return chunk_failure(HB_PROTO, rules.base + rules.total_chunks, "more than the ", rules.total_chunks,
                          " chunks announced");
   if (handles.size() > rules.handles)
-    return chunk_failure(HB_PROTO, rules.base + rules.first, "the page brings ", handles.size(), " descriptors, ",
-                         rules.handles, " of those announced are still to come");
+    return chunk_failure(HB_PROTO, rules.base + rules.first, "the page brings ", handles.size(),
+                         " descriptors, ", rules.handles, " of those announced are still to come");
   std::vector<std::uint32_t> first_use(handles.size(), UINT32_MAX);
   std::uint64_t bytes = rules.bytes;
   for (std::size_t i = 0; i < chunks.size(); ++i) {
@@ -176,8 +176,8 @@ std::optional<Error> refuse_page(const PageRules& rules, std::span<const NewChun
   if (unused != first_use.end())
     return failure(HB_PROTO, "descriptor ", unused - first_use.begin(), " of the page belongs to no chunk");
   if (rules.first + chunks.size() == rules.total_chunks && bytes != rules.total_size)
-    return chunk_failure(HB_INVALID, rules.base + rules.total_chunks - 1, "the chunks add up to ", bytes, " bytes, ",
-                         rules.total_size, " were announced");
+    return chunk_failure(HB_INVALID, rules.base + rules.total_chunks - 1, "the chunks add up to ", bytes,
+                         " bytes, ", rules.total_size, " were announced");
   return std::nullopt;
 }
 

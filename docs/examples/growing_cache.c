@@ -97,8 +97,7 @@ static int read_along(int ready, int done) {
   while (bytes < (uint64_t)kBlocks * kBlock) {
     struct pollfd wait = {events, POLLIN, 0};
     if (poll(&wait, 1, 10000) != 1) return 1;
-    if (hb_events_dispatch(client, follow, &bytes, NULL, &error))
-      return failed("hb_events_dispatch", &error);
+    if (hb_events_dispatch(client, follow, &bytes, NULL, &error)) return failed("hb_events_dispatch", &error);
   }
   /* The pointer is the one of the beginning. Sharing gives no ordering of its own: the event came over the
    * broker after the append, and what was written before it is seen after it. */

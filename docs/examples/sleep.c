@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Copyright (c) 2026 the hipbroker authors
  *
- * An engine sleeps: its memory goes back to the system, though others have it mapped, and comes back under the
- * same key at the same addresses. Ends with 0 when both processes saw what they should.
+ * An engine sleeps: its memory goes back to the system, though others have it mapped, and comes back under
+ * the same key at the same addresses. Ends with 0 when both processes saw what they should.
  */
 #include <hipbroker/hipbroker.h>
 #include <poll.h>
