@@ -7,18 +7,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <vector>
 
 #include "fd_room.h"
 #include "hipbroker/hipbroker.h"
-#include "providers/host_blocks.h"
-#include "providers/host_object.h"
 #include "wire/limits.h"
 #include "wire/unique_fd.h"
 
 namespace hb::client {
 namespace {
 
+constexpr unsigned kMfdNoexecSeal = 0x0008;  // since Linux 6.3; Debian 12's headers do not have it
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
@@ -29,6 +29,28 @@ std::uint64_t page_bytes() {
 }
 std::uint64_t page_down(std::uint64_t value) { return value & ~(page_bytes() - 1); }
 std::uint64_t page_up(std::uint64_t value) { return page_down(value + page_bytes() - 1); }
+
+std::uint64_t max_map_count() {
+  unsigned long long count = 0;
+  if (std::FILE* file = std::fopen("/proc/sys/vm/max_map_count", "re")) {
+    if (std::fscanf(file, "%llu", &count) != 1) count = 0;
+    std::fclose(file);
+  }
+  return count;
+}
+
+// mmap() answers ENOMEM for address space and for the number of mappings alike; both are named.
+Error map_error(const SysError& cause, const std::string& doing, std::int64_t chunk) {
+  Error error = system_error(cause, doing, cause.code == ENOMEM ? HB_NO_MEMORY : HB_SYSTEM);
+  error.chunk = chunk;
+  if (cause.code == ENOMEM) {
+    error.what = "vm.max_map_count";
+    error.limit = max_map_count();
+    error.message += "; every chunk is a mapping of its own and vm.max_map_count is " +
+                     std::to_string(error.limit) + ": raise it or use larger chunks";
+  }
+  return error;
+}
 
 class HostAllocation final : public Allocation {
  public:
@@ -74,11 +96,35 @@ class HostAllocation final : public Allocation {
     return bytes_ - start < chunk_bytes_ ? bytes_ - start : chunk_bytes_;
   }
 
+  Result<void> failed(const char* operation, std::uint64_t index) {
+    const SysError cause = SysError::last(operation);
+    const hb_status status = cause.code == EMFILE || cause.code == ENFILE   ? HB_NO_FDS
+                             : cause.code == ENOMEM || cause.code == ENOSPC ? HB_NO_MEMORY
+                                                                            : HB_SYSTEM;
+    Error error = system_error(cause, "chunk " + std::to_string(index), status);
+    error.chunk = static_cast<std::int64_t>(index);
+    return fail(std::move(error));
+  }
+
   Result<void> add_chunk(std::uint64_t index, bool sealed) {
-    auto made = make_host_object(static_cast<char*>(base_) + index * chunk_bytes_, bytes_of(index), sealed,
-                                 "chunk " + std::to_string(index), static_cast<std::int64_t>(index));
-    if (!made) return tl::unexpected(std::move(made.error()));
-    fds_.push_back(std::move(*made));
+    constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    UniqueFd fd(::memfd_create("hipbroker", kFlags | kMfdNoexecSeal));
+    if (!fd && errno == EINVAL) fd = UniqueFd(::memfd_create("hipbroker", kFlags));
+    if (fd && fd.get() < 3) fd = fd.duplicate();
+    if (!fd) return failed("memfd_create", index);
+    const std::uint64_t bytes = bytes_of(index);
+    if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) return failed("ftruncate", index);
+    // Mode 0444 is what makes a reader's read-only descriptor hold: memfds are made 0777, and anyone
+    // could open theirs again for writing through /proc.
+    if (::fchmod(fd.get(), 0444) != 0) return failed("fchmod", index);
+    void* at = static_cast<char*>(base_) + index * chunk_bytes_;
+    if (::mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd.get(), 0) == MAP_FAILED)
+      return fail(map_error(SysError::last("mmap"), "chunk " + std::to_string(index),
+                            static_cast<std::int64_t>(index)));
+    // After the mapping: F_SEAL_FUTURE_WRITE lets exactly the mappings that exist go on writing.
+    const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL | (sealed ? F_SEAL_FUTURE_WRITE : 0);
+    if (::fcntl(fd.get(), F_ADD_SEALS, seals) != 0) return failed("fcntl(F_ADD_SEALS)", index);
+    fds_.push_back(std::move(fd));
     return {};
   }
 
@@ -235,10 +281,6 @@ Result<std::unique_ptr<ImportedRange>> HostProvider::begin_import(const RangeReq
                                   ": they must agree modulo the page size " + std::to_string(page)));
   }
   return std::make_unique<HostRange>(request);
-}
-
-Result<std::unique_ptr<BlockRange>> HostProvider::reserve(const AllocateRequest& request) {
-  return reserve_host_blocks(request);
 }
 
 }  // namespace hb::client

@@ -24,8 +24,7 @@ std::uint64_t max_map_count() {
   return count;
 }
 
-}  // namespace
-
+// mmap() answers ENOMEM for address space and for the number of mappings alike; both are named.
 Error map_error(const SysError& cause, const std::string& doing, std::int64_t chunk) {
   Error error = system_error(cause, doing, cause.code == ENOMEM ? HB_NO_MEMORY : HB_SYSTEM);
   error.chunk = chunk;
@@ -37,6 +36,8 @@ Error map_error(const SysError& cause, const std::string& doing, std::int64_t ch
   }
   return error;
 }
+
+}  // namespace
 
 Result<UniqueFd> make_host_object(void* at, std::uint64_t bytes, bool sealed, const std::string& doing,
                                   std::int64_t chunk) {

@@ -12,9 +12,6 @@
 
 namespace hb::client {
 
-// mmap() answers ENOMEM for address space and for the number of mappings alike; both are named.
-[[nodiscard]] Error map_error(const SysError& cause, const std::string& doing, std::int64_t chunk);
-
 // Makes one of `bytes` and maps it over [at, at + bytes), which is reserved. `sealed`: only that mapping can
 // ever write. Errors say `doing` and carry the chunk's number; what is mapped then the owner of the
 // reservation unmaps.

@@ -89,39 +89,28 @@ Result<std::unique_ptr<MappedRange>> allocate(const ContextPtr& context, const A
   const std::uint64_t bytes = round_up(spec.bytes, *unit);
   const std::uint64_t chunk_bytes = spec.chunk_bytes == 0 ? bytes : round_up(spec.chunk_bytes, *unit);
   const std::uint64_t count = (bytes + chunk_bytes - 1) / chunk_bytes;
-  if (auto room = check_create_room(*context, count, doing); !room)
+  if (auto room = check_room(context->quirks.on(Quirk::kDescriptorPerCreate), count, doing); !room)
     return tl::unexpected(std::move(room.error()));
   auto reserved =
       MappedRange::reserve(context, spec.access, {static_cast<std::size_t>(bytes), *unit, nullptr});
   if (!reserved) return tl::unexpected(std::move(reserved.error()));
   range = std::move(*reserved);
+  const MemAllocationProp prop = exportable_on(spec.access.owner);
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t rest = bytes - i * chunk_bytes;
     const auto here = static_cast<std::size_t>(rest < chunk_bytes ? rest : chunk_bytes);
-    auto handle = create_chunk(context, spec.access.owner, here, static_cast<std::int64_t>(i));
-    if (!handle) return tl::unexpected(std::move(handle.error()));
-    if (auto added = range->add(std::move(*handle), here, static_cast<std::int64_t>(i)); !added)
+    MemHandle handle = nullptr;
+    if (const HipError code = context->hip().hipMemCreate(&handle, here, &prop, 0); code != kSuccess) {
+      Error error = driver_error(
+          context->hip(), "hipMemCreate", code,
+          "chunk " + std::to_string(i) + " of " + std::to_string(here) + " bytes on " + device->id.text());
+      error.chunk = static_cast<std::int64_t>(i);
+      return fail(std::move(error));
+    }
+    if (auto added = range->add({context, handle}, here, static_cast<std::int64_t>(i)); !added)
       return tl::unexpected(std::move(added.error()));
   }
   return range;
-}
-
-Result<OwnedHandle> create_chunk(const ContextPtr& context, int device, std::size_t bytes,
-                                 std::int64_t number) {
-  const MemAllocationProp prop = exportable_on(device);
-  MemHandle handle = nullptr;
-  const HipError code = context->hip().hipMemCreate(&handle, bytes, &prop, 0);
-  if (code == kSuccess) return OwnedHandle(context, handle);
-  const Device* const owner = context->devices.at(device);
-  Error error = driver_error(context->hip(), "hipMemCreate", code,
-                             "chunk " + std::to_string(number) + " of " + std::to_string(bytes) +
-                                 " bytes on " + (owner != nullptr ? owner->id.text() : "no device"));
-  error.chunk = number;
-  return fail(std::move(error));
-}
-
-Result<void> check_create_room(const Context& context, std::uint64_t count, const std::string& doing) {
-  return check_room(context.quirks.on(Quirk::kDescriptorPerCreate), count, doing);
 }
 
 Result<UniqueFd> export_chunk(const Context& context, MappedRange& range, std::size_t index) {
@@ -144,6 +133,24 @@ Result<UniqueFd> export_chunk(const Context& context, MappedRange& range, std::s
   }
   error.chunk = static_cast<std::int64_t>(index);
   return fail(std::move(error));
+}
+
+Result<OwnedHandle> create_chunk(const ContextPtr& context, int device, std::size_t bytes,
+                                 std::int64_t number) {
+  const MemAllocationProp prop = exportable_on(device);
+  MemHandle handle = nullptr;
+  const HipError code = context->hip().hipMemCreate(&handle, bytes, &prop, 0);
+  if (code == kSuccess) return OwnedHandle(context, handle);
+  const Device* const owner = context->devices.at(device);
+  Error error = driver_error(context->hip(), "hipMemCreate", code,
+                             "chunk " + std::to_string(number) + " of " + std::to_string(bytes) +
+                                 " bytes on " + (owner != nullptr ? owner->id.text() : "no device"));
+  error.chunk = number;
+  return fail(std::move(error));
+}
+
+Result<void> check_create_room(const Context& context, std::uint64_t count, const std::string& doing) {
+  return check_room(context.quirks.on(Quirk::kDescriptorPerCreate), count, doing);
 }
 
 Result<Import> Import::begin(const ContextPtr& context, const ImportSpec& spec) {

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "error.h"
@@ -32,15 +31,15 @@ struct AllocateSpec {
 [[nodiscard]] Result<std::unique_ptr<MappedRange>> allocate(const ContextPtr& context,
                                                             const AllocateSpec& spec);
 
+// A new descriptor of one chunk. Never of an import: HB_NOT_SHAREABLE before any driver call.
+[[nodiscard]] Result<UniqueFd> export_chunk(const Context& context, MappedRange& range, std::size_t index);
+
 // One exportable allocation on `device`, which is the current one. Inside a DriverScope.
 [[nodiscard]] Result<OwnedHandle> create_chunk(const ContextPtr& context, int device, std::size_t bytes,
                                                std::int64_t number);
 // HB_NO_FDS where the runtime keeps a descriptor for each and this process has no room for `count` more.
 [[nodiscard]] Result<void> check_create_room(const Context& context, std::uint64_t count,
                                              const std::string& doing);
-
-// A new descriptor of one chunk. Never of an import: HB_NOT_SHAREABLE before any driver call.
-[[nodiscard]] Result<UniqueFd> export_chunk(const Context& context, MappedRange& range, std::size_t index);
 
 struct ImportChunk {
   UniqueFd descriptor;            // closed once access is granted, and by every failure
