@@ -64,6 +64,8 @@ hb_status hb_classify(const void* ptr, hb_pointer_info* ret_info, hb_error* erro
         describe_import(*interval->from, info);
       else
         describe_own(*interval, info);
+    } else if (IntervalMap::get().is_reserved(ptr)) {
+      copy_text("it lies in an arena, where nothing is allocated", info.reason);
     } else {
       describe_foreign(ptr, info);
     }

@@ -48,7 +48,7 @@ ReplyBody lease_again(Core& core, const LeaseAnswer& first, std::uint32_t max_ha
     return failure(HB_STALE,
                    "this acquire was answered before and its chunks have changed since; refresh the "
                    "lease, or release it and acquire anew");
-  if (e != nullptr && is_current(e->state) && e->generation == first.generation)
+  if (e != nullptr && is_current(e->state))
     return failure(HB_NOT_HELD, "this acquire was answered before and its lease has been released");
   return failure(HB_GONE, "this acquire was answered before and its export has ended since");
 }

@@ -175,6 +175,8 @@ Outcome apply_change(Call& call, const Staging& change) {
   const std::span<const Chunk> old = e.chunks.all();
   std::vector<Chunk> chunks(old.begin(), old.end());
   const ChunkRun run{change.first, change.chunks.size()};
+  // Those who had not unmapped yet are named to who waits for them, of the sleep that ends here.
+  if (change.change == Kind::kResume) answer_drains(call, slot, true);
   if (change.change == Kind::kReplace) {
     for (std::size_t i = 0; i < change.chunks.size(); ++i) {
       Chunk& place = chunks[change.first + i];

@@ -97,10 +97,13 @@ void put(const Core& core, const PendingEvent& pending, std::vector<Event>& out)
     event.chunks = chunks;
     out.push_back(event);
   };
+  // A new owner is there before what it changes, growth and replacement that are left came after the sleep,
+  // and an orphan does not change any more.
+  if (pending.owner == EventKind::kClaimed) one(pending.owner);
+  if (pending.sleep != EventKind::kNone) one(pending.sleep);
   if (pending.replaced.count != 0) one(EventKind::kReplaced, pending.replaced);
   if (pending.grown) one(EventKind::kGrown);
-  if (pending.sleep != EventKind::kNone) one(pending.sleep);
-  if (pending.owner != EventKind::kNone) one(pending.owner);
+  if (pending.owner == EventKind::kOwnerDied) one(pending.owner);
   if (pending.end != EventKind::kNone) one(pending.end);
 }
 
@@ -125,7 +128,10 @@ void tell_holder(Call& call, std::uint32_t lease_slot, EventKind kind, ChunkRun 
 void tell_owner(Call& call, std::uint32_t export_slot, EventKind kind) {
   Core& core = call.core;
   const Export& e = core.exports.at(export_slot);
-  if (core.sessions.at(e.session).ending) return;
+  Session& owner = core.sessions.at(e.session);
+  // Leases bound what holders are told; an owner can export and lose without end.
+  if (owner.ending || owner.losses == limits::kSessionLosses) return;
+  ++owner.losses;
   const std::uint32_t slot = add_entry(call, e.session);
   PendingEvent& event = core.events.at(slot);
   event.exported = core.exports.id_of(export_slot);
@@ -150,6 +156,7 @@ void drop_event(Core& core, std::uint32_t slot) {
   const PendingEvent& event = core.events.at(slot);
   Session& session = core.sessions.at(event.session);
   if (Lease* lease = core.leases.find(event.lease)) lease->pending = kNoSlot;
+  if (!event.lease) --session.losses;
   if (session.last_event == slot) session.last_event = event.of_session.previous;
   unlink<&PendingEvent::of_session>(core.events, session.events, slot);
   core.events.erase(slot);

@@ -87,7 +87,10 @@ void ExportTable::set_state(std::uint32_t slot, ExportState state) {
   if (is_current(e.state) && !is_current(state)) --current_;
   if (has_ended(state)) {
     ++ended_held_;
-    if (e.name != kNoSlot) names_.at(e.name).current = kNoSlot;
+    if (e.name != kNoSlot) {
+      names_.at(e.name).current = kNoSlot;
+      link_front<&Export::of_session>(table_, names_.at(e.name).held, slot);
+    }
   }
   e.state = state;
 }
@@ -95,6 +98,7 @@ void ExportTable::set_state(std::uint32_t slot, ExportState state) {
 void ExportTable::remember(std::uint32_t slot, Time now) {
   Export& e = table_.at(slot);
   --ended_held_;
+  if (e.name != kNoSlot) unlink<&Export::of_session>(table_, names_.at(e.name).held, slot);
   placements_.drop(std::exchange(e.placement, 0));
   e.metadata.reset();
   e.life.reset();

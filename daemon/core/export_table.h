@@ -36,7 +36,8 @@ struct Export {
   std::uint32_t generation = 0;
   std::uint32_t owner_uid = 0;
   std::uint32_t session = kNoSlot;  // of the owner, while live, suspended or staging
-  Links of_session;                 // while live or suspended; of a remembered one: the line of those
+  Links of_session;                 // while live or suspended; of an ended one: those that bore its name and
+                                    // are held, then the line of those that are remembered
   std::uint32_t leases = kNoSlot;   // list through Lease::of_export
   std::uint32_t lease_count = 0;
   std::uint32_t acl = 0;        // in acls(); kept until it is forgotten

@@ -187,10 +187,12 @@ Verdict check_exports(const Core& core, References& references) {
   std::uint64_t current = 0;
   std::uint64_t held = 0;
   std::uint64_t named = 0;
+  std::uint64_t named_held = 0;
   const Verdict verdict = each(core.exports.table(), [&](std::uint32_t slot, const Export& e) -> Verdict {
     named += e.name != kNoSlot ? 1 : 0;
     current += is_current(e.state) ? 1 : 0;
     held += has_ended(e.state) && e.ended == 0 ? 1 : 0;
+    named_held += has_ended(e.state) && e.ended == 0 && e.name != kNoSlot ? 1 : 0;
     if (Verdict v = check_name(core, slot, e); !v.empty()) return v;
     return check_export(core, slot, e, references);
   });
@@ -198,10 +200,17 @@ Verdict check_exports(const Core& core, References& references) {
   if (current != core.exports.current()) return "count of current exports";
   if (held != core.exports.ended_held()) return "count of ended exports that are held";
   std::uint64_t records = 0;
-  static_cast<void>(each(core.exports.names().table(), [&](std::uint32_t, const Name& name) {
+  std::uint64_t listed = 0;
+  Verdict of_names = each(core.exports.names().table(), [&](std::uint32_t slot, const Name& name) {
     records += name.records;
-    return Verdict();
-  }));
+    return along<&Export::of_session>(core.exports.table(), name.held, listed, [&](const Export& e) {
+      return e.name == slot && has_ended(e.state) && e.ended == 0
+                 ? Verdict()
+                 : text("an export that is not held is on the list of name ", slot);
+    });
+  });
+  if (!of_names.empty()) return of_names;
+  if (listed != named_held) return "an ended export that is held is not on the list of its name";
   return named == records ? Verdict() : "a name counts its exports wrongly";
 }
 

@@ -7,6 +7,7 @@
 #include "core/access_rules.h"
 #include "core/failure.h"
 #include "wire/key.h"
+#include "wire/limits.h"
 #include "wire/name.h"
 
 namespace hb::core {
@@ -107,8 +108,15 @@ tl::expected<std::uint32_t, Error> find_to_look(const Core& core, const Principa
     const auto name = name_of(core, who, *ref);
     if (!name) return tl::unexpected(name.error());
     if (*name == nullptr) return tl::unexpected(no_such_name(who, *ref));
-    for (const std::uint32_t slot : {(*name)->current, (*name)->latest})
-      if (slot != kNoSlot && may_see(core.exports, core.exports.at(slot), who)) return slot;
+    const auto seen = [&](std::uint32_t slot) {
+      return slot != kNoSlot && may_see(core.exports, core.exports.at(slot), who);
+    };
+    if (seen((*name)->current)) return (*name)->current;
+    std::size_t searched = 0;
+    for (std::uint32_t slot = (*name)->held; slot != kNoSlot && searched < limits::kListEntries;
+         slot = core.exports.at(slot).of_session.next, ++searched)
+      if (seen(slot)) return slot;
+    if (seen((*name)->latest)) return (*name)->latest;
     return tl::unexpected(no_such_name(who, *ref));
   }
   if (const auto* id = std::get_if<ExportId>(&target)) {

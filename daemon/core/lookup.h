@@ -30,7 +30,8 @@ struct Found {
 [[nodiscard]] tl::expected<Found, Error> find_target(const Core& core, const Principal& who,
                                                      const Target& target);
 
-// For those who look or take back: also an export that has ended and is remembered; of a name the youngest.
+// For those who look or take back: also an export that has ended. Of a name the one that bears it, else the
+// last one to end of those that are held still, else the last one that bore it.
 [[nodiscard]] tl::expected<std::uint32_t, Error> find_to_look(const Core& core, const Principal& who,
                                                               const Target& target);
 

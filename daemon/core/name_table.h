@@ -25,6 +25,7 @@ struct Name {
   std::uint32_t current = kNoSlot;  // the export that bears it
   std::uint32_t staging = kNoSlot;  // the one that is being sent
   std::uint32_t latest = kNoSlot;   // the youngest export that bears or bore it and is remembered
+  std::uint32_t held = kNoSlot;     // ended ones that are held still, the last end first; through of_session
   std::uint32_t records = 0;        // exports of every state that refer to it
 };
 

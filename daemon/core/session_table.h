@@ -50,6 +50,7 @@ struct Session {
   std::uint32_t waits = kNoSlot;    // list through Wait::of_session
   std::uint32_t events = kNoSlot;   // list through PendingEvent::of_session, oldest first
   std::uint32_t last_event = kNoSlot;
+  std::uint32_t losses = 0;  // events of exports that were taken from it
   bool subscribed = false;
   bool rung = false;    // its doorbell, and it has not taken all events since
   bool ending = false;  // no effect is addressed to it any more

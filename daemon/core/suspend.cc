@@ -53,8 +53,6 @@ Outcome unmapped(Call& call, Asker& asker, const UnmappedRequest& request) {
 void wake(Call& call, std::uint32_t slot) {
   Core& core = call.core;
   Export& e = core.exports.at(slot);
-  // Those who had not unmapped yet are named to who waits for them; nobody waits for them any longer.
-  answer_drains(call, slot, true);
   ExportLife& life = core.exports.life_of(slot);
   life.unmap_asked = 0;
   life.suspended_sizes = {};

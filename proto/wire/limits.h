@@ -45,6 +45,7 @@ inline constexpr std::size_t kSessionTickets = 4096;
 inline constexpr std::size_t kTicketsPerUid = 16'384;  // they outlive their sessions
 inline constexpr std::size_t kEndedTickets = 16'384;   // remembered, of all
 inline constexpr std::size_t kSessionGroups = 256;
+inline constexpr std::uint32_t kSessionLosses = 4096;           // revoked exports it has not been told of
 inline constexpr std::size_t kEventsPage = 512;                 // of one TakeEvents
 inline constexpr std::uint64_t kTicketNs = 3'600'000'000'000;   // at most, 1 hour
 inline constexpr std::uint64_t kLingerNs = 86'400'000'000'000;  // at most, 1 day

@@ -2,6 +2,7 @@
  * Copyright (c) 2026 the hipbroker authors
  *
  * Every initialiser, in a C99 that knows no extension. */
+#include "hipbroker/arena.h"
 #include "hipbroker/hipbroker.h"
 
 int uses_every_initialiser(void);
@@ -23,8 +24,11 @@ int uses_every_initialiser(void) {
   hb_event event = HB_EVENT_INIT;
   hb_claim_options claim = HB_CLAIM_OPTIONS_INIT;
   hb_acks_info acks = HB_ACKS_INFO_INIT;
+  hb_arena_options arena = HB_ARENA_OPTIONS_INIT;
+  hb_arena_info arena_info = HB_ARENA_INFO_INIT;
   return error.size + client.size + client_info.size + key.size + memory.size + memory_info.size +
              exported.size + export_info.size + withdrawn.size + imported.size + import_info.size +
-             status.size + pointer.size + report.size + event.size + claim.size + acks.size >
+             status.size + pointer.size + report.size + arena.size + arena_info.size + event.size +
+             claim.size + acks.size >
          0;
 }

@@ -4,6 +4,8 @@
 // What may be done with the owners, and what may not.
 #include <type_traits>
 
+#include "hipbroker/arena.hpp"
+#include "hipbroker/events.hpp"
 #include "hipbroker/hip_look.hpp"
 
 template <class Owner>
@@ -11,7 +13,9 @@ constexpr bool kMoveOnly =
     std::is_nothrow_move_constructible_v<Owner>&& std::is_nothrow_move_assignable_v<Owner> &&
     !std::is_copy_constructible_v<Owner> && !std::is_copy_assignable_v<Owner>;
 static_assert(kMoveOnly<hipbroker::Client> && kMoveOnly<hipbroker::Memory> && kMoveOnly<hipbroker::Export> &&
-              kMoveOnly<hipbroker::Import> && kMoveOnly<hipbroker::Handles> && kMoveOnly<hipbroker::HipLook>);
+              kMoveOnly<hipbroker::Import> && kMoveOnly<hipbroker::Handles> &&
+              kMoveOnly<hipbroker::HipLook> && kMoveOnly<hipbroker::Arena>);
+static_assert(kMoveOnly<hipbroker::Holders> && kMoveOnly<hipbroker::TakenBack>);
 static_assert(std::is_copy_constructible_v<hipbroker::Key>);
 static_assert(std::is_convertible_v<std::chrono::milliseconds, hipbroker::Deadline>);
 static_assert(hipbroker::Deadline::never().ns() == HB_NO_DEADLINE);

@@ -30,6 +30,20 @@ enum class Op : std::uint8_t {
   kShow,
   kWho,
   kTick,
+  kChange,
+  kChangeWrong,  // one thing of it is broken
+  kChangePaged,  // its first page
+  kRefresh,
+  kSuspend,
+  kUnmapped,
+  kRevoke,
+  kClaim,
+  kSubscribe,
+  kTakeEvents,
+  kPublish,
+  kWaitStep,
+  kAckStep,
+  kWaitAcks,
   kCount,
 };
 
@@ -38,6 +52,8 @@ struct Command {
   [[nodiscard]] Op op() const { return static_cast<Op>(bytes[0] % static_cast<std::uint8_t>(Op::kCount)); }
   // Parameter 1..7, below `bound`.
   [[nodiscard]] std::uint32_t at(std::size_t i, std::uint32_t bound) const { return bytes[i] % bound; }
+  // What is left of the parameter when at(i, bound) was used for something else.
+  [[nodiscard]] std::uint32_t rest(std::size_t i, std::uint32_t bound) const { return bytes[i] / bound; }
 };
 
 }  // namespace hb::test

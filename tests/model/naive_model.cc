@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "wire/limits.h"
+
 namespace hb::test {
 
 using namespace core;
@@ -29,147 +31,229 @@ std::uint64_t NaiveExport::size() const {
   return sum;
 }
 
-Access NaiveExport::access() const {
-  for (const NaiveChunk& chunk : chunks)
-    if (!chunk.object.writable) return Access::kRead;
-  return max_access == Access::kRead ? Access::kRead : Access::kReadWrite;
-}
-
-void NaiveModel::pass_time(Time now) {
-  while (!ends.empty() && ends.front().at + remembered_ns_ <= now) forget_oldest();
-}
-
-void NaiveModel::forget_oldest() {
-  const std::uint64_t id = ends.front().id;
-  ends.erase(ends.begin());
-  const bool others =
-      std::any_of(ends.begin(), ends.end(), [&](const NaiveEnd& end) { return end.id == id; });
-  if (!others && exports.at(id).state == NaiveState::kEnded) exports.erase(id);
-}
-
-void NaiveModel::end_export(std::uint64_t id, Time now) {
-  NaiveExport& e = exports.at(id);
-  std::erase_if(leases, [&](const auto& lease) { return lease.second.id == id; });
-  ends.push_back({id, e.generation, e.acl, now});
-  e.state = NaiveState::kEnded;
-  e.chunks.clear();
-  e.acl.clear();
-  e.session = 0;
-  while (ends.size() > remembered_) forget_oldest();
-}
-
-void NaiveModel::drop_staging(std::uint64_t id) {
-  NaiveExport& e = exports.at(id);
-  e.state = NaiveState::kEnded;
-  e.chunks.clear();
-  e.acl.clear();
-  e.session = 0;
-  if (std::none_of(ends.begin(), ends.end(), [&](const NaiveEnd& end) { return end.id == id; }))
-    exports.erase(id);
-}
-
-void NaiveModel::drop_session(std::uint64_t session, Time now) {
-  std::erase_if(waits, [&](const NaiveWait& wait) { return wait.session == session; });
-  std::erase_if(leases, [&](const auto& lease) { return lease.second.session == session; });
-  std::vector<std::uint64_t> staged;
-  for (const auto& [id, e] : exports)
-    if (e.session == session && e.state == NaiveState::kStaging) staged.push_back(id);
-  for (const std::uint64_t id : staged) drop_staging(id);
-  for (const std::uint64_t id : live_of(session)) end_export(id, now);
-  sessions.erase(session);
-}
-
-std::vector<std::uint64_t> NaiveModel::live_of(std::uint64_t session) const {
-  std::vector<std::uint64_t> out;
-  for (const auto& [id, e] : exports)
-    if (e.session == session && e.state == NaiveState::kLive) out.push_back(id);
-  std::sort(out.begin(), out.end(), [&](std::uint64_t a, std::uint64_t b) {
-    return exports.at(a).completed > exports.at(b).completed;
-  });
+std::set<std::uint64_t> NaiveExport::changed_since(std::uint64_t version) const {
+  std::set<std::uint64_t> out;
+  // Only the last changes are known one by one.
+  const bool unknown = changes.size() > limits::kChangesRemembered &&
+                       changes[changes.size() - 1 - limits::kChangesRemembered].first > version;
+  if (unknown)
+    for (std::uint64_t i = 0; i < chunks.size(); ++i) out.insert(i);
+  for (const auto& [when, run] : changes)
+    for (std::uint64_t i = run.first; when > version && i < run.first + run.count; ++i) out.insert(i);
   return out;
 }
 
-std::uint64_t NaiveModel::find_name(std::uint64_t scope, std::uint32_t uid, const std::string& name) const {
-  for (const auto& [id, e] : exports)
-    if (e.scope == scope && e.uid == uid && e.name == name && !name.empty()) return id;
-  return 0;
+std::pair<std::uint64_t, std::uint64_t> NaiveExport::chunks_of(std::uint64_t offset,
+                                                               std::uint64_t length) const {
+  std::uint64_t first = chunks.size();
+  std::uint64_t end = 0;
+  std::uint64_t start = 0;
+  for (std::uint64_t i = 0; i < chunks.size(); ++i) {
+    if (start < offset + length && start + chunks[i].size > offset) {
+      first = std::min(first, i);
+      end = i + 1;
+    }
+    start += chunks[i].size;
+  }
+  return {first, end};
 }
 
 Access NaiveModel::access_of(const NaiveExport& e, const Principal& who) const {
-  if (who.admin || who.scope.value != e.scope) return Access::kNone;
-  return std::min(e.access(), who.uid == e.uid ? Access::kReadWrite : granted_by(e.acl, who));
+  if (who.admin || who.scope.value != e.scope || e.staging()) return Access::kNone;
+  return std::min(e.access, who.uid == e.uid ? Access::kReadWrite : granted_by(e.acl, who));
 }
 
 bool NaiveModel::may_see(const NaiveExport& e, const Principal& who) const {
-  return e.state == NaiveState::kLive && (who.admin || access_of(e, who) != Access::kNone);
+  return !e.staging() && (who.admin || access_of(e, who) != Access::kNone);
 }
 
-bool NaiveModel::could_read(std::uint64_t id, std::uint32_t generation, const Principal& who) const {
-  const NaiveExport& e = exports.at(id);
-  if (who.scope.value != e.scope && !who.admin) return false;
-  if (may_see(e, who)) return true;
-  for (const NaiveEnd& end : ends)
-    if (end.id == id && end.generation == generation)
-      return who.admin || who.uid == e.uid || granted_by(end.acl, who) != Access::kNone;
-  return false;
+std::uint64_t NaiveModel::bearer(std::uint64_t scope, std::uint32_t uid, const std::string& name) const {
+  for (const auto& [id, e] : exports)
+    if (e.current() && !name.empty() && e.scope == scope && e.uid == uid && e.name == name) return id;
+  return 0;
 }
 
-Expected NaiveModel::by_key(const Principal& who, const NaiveKey& key, const AcquireRequest& r) const {
-  if (who.admin) return {HB_DENIED};
+bool NaiveModel::is_being_sent(std::uint64_t scope, std::uint32_t uid, const std::string& name) const {
+  return std::any_of(exports.begin(), exports.end(), [&](const auto& entry) {
+    const NaiveExport& e = entry.second;
+    return e.staging() && !name.empty() && e.scope == scope && e.uid == uid && e.name == name;
+  });
+}
+
+std::uint32_t NaiveModel::next_generation(const NaiveExport& e) const {
+  if (e.name.empty()) return e.generation + 1;
+  const auto name = names_.find(name_key(e));
+  return name == names_.end() ? 1 : name->second.generation + 1;
+}
+
+hb_status NaiveModel::status_of_end(const NaiveExport& e) const {
+  if (!e.name.empty() && names_.at(name_key(e)).generation > e.generation) return HB_STALE;
+  return e.state == ExportState::kRevoked ? HB_REVOKED : HB_GONE;
+}
+
+NaiveFound NaiveModel::by_key(const Principal& who, const NaiveKey& key) const {
   const auto found = exports.find(key.id);
-  if (!key.true_key || found == exports.end() || found->second.scope != who.scope.value)
-    return {HB_NOT_FOUND};
+  if (!key.true_key || found == exports.end()) return {HB_NOT_FOUND};
   const NaiveExport& e = found->second;
-  if (key.generation != e.generation)
-    return {could_read(key.id, key.generation, who) ? HB_STALE : HB_NOT_FOUND};
-  if (e.state != NaiveState::kLive) return {could_read(key.id, key.generation, who) ? HB_GONE : HB_NOT_FOUND};
+  if (who.scope.value != e.scope && !who.admin) return {HB_NOT_FOUND};
+  if (key.generation != e.generation) return {may_see(e, who) ? HB_STALE : HB_NOT_FOUND};
+  if (e.ended()) return {may_see(e, who) ? status_of_end(e) : HB_NOT_FOUND};
   if (!may_see(e, who)) return {HB_DENIED};
-  if (key.length == 0 || key.offset + key.length > e.size()) return {HB_RANGE};
-  return grant(key.id, who, key.offset, key.length, r);
-}
-
-Expected NaiveModel::by_name(const Principal& who, const AcquireRequest& r) const {
-  if (who.admin) return {HB_DENIED};
-  const NameRef& name = std::get<NameRef>(r.target);
-  const std::uint64_t id = find_name(who.scope.value, name.owner_uid.value_or(who.uid), name.name);
-  if (id == 0 || !may_see(exports.at(id), who)) return {HB_NOT_FOUND};
-  return grant(id, who, 0, exports.at(id).size(), r);
-}
-
-hb_status NaiveModel::by_id(const Principal& who, std::uint64_t id) const {
-  const auto found = exports.find(id);
-  if (found == exports.end()) return HB_NOT_FOUND;
-  if (may_see(found->second, who)) return HB_OK;
-  if (found->second.state == NaiveState::kLive || found->second.generation == 0) return HB_NOT_FOUND;
-  return could_read(id, found->second.generation, who) ? HB_GONE : HB_NOT_FOUND;
-}
-
-Expected NaiveModel::grant(std::uint64_t id, const Principal& who, std::uint64_t base, std::uint64_t size,
-                           const AcquireRequest& r) const {
-  const NaiveExport& e = exports.at(id);
-  if (r.access > access_of(e, who)) return {e.access() == Access::kRead ? HB_READ_ONLY : HB_DENIED};
-  if (r.offset >= size || r.offset + r.length > size) return {HB_RANGE};
-  Expected out{HB_OK, id, base + r.offset, r.length == 0 ? size - r.offset : r.length, Level::kNone};
-  if (r.access == Access::kRead) {
-    out.level = Level::kSealed;
-    std::uint64_t start = 0;
-    for (const NaiveChunk& chunk : e.chunks) {
-      if (start < out.offset + out.length && start + chunk.size > out.offset) {
-        Level level = chunk.object.sealed() ? Level::kSealed : Level::kIntent;
-        if (!chunk.object.sealed() && who.uid != e.uid && who.uid != 0) level = chunk.object.fact();
-        out.level = std::min(out.level, level);
-      }
-      start += chunk.size;
-    }
+  if (key.length == UINT64_MAX) {
+    if (key.offset >= e.size()) return {HB_RANGE};
+    return {HB_OK, key.id, key.offset, e.size() - key.offset, true};
   }
+  if (key.length == 0 || key.offset + key.length > e.size()) return {HB_RANGE};
+  return {HB_OK, key.id, key.offset, key.length, false};
+}
+
+NaiveFound NaiveModel::by_name(const Principal& who, const NameRef& name) const {
+  const std::uint64_t id = bearer(who.scope.value, name.owner_uid.value_or(who.uid), name.name);
+  if (id == 0 || !may_see(exports.at(id), who)) return {HB_NOT_FOUND};
+  return {HB_OK, id, 0, exports.at(id).size(), true};
+}
+
+NaiveFound NaiveModel::by_id(const Principal& who, std::uint64_t id) const {
+  const auto found = exports.find(id);
+  if (found == exports.end() || !may_see(found->second, who)) return {HB_NOT_FOUND};
+  if (found->second.ended()) return {HB_GONE};
+  return {HB_OK, id, 0, found->second.size(), true};
+}
+
+NaiveFound NaiveModel::find(const Principal& who, const NaiveAim& aim) const {
+  if (std::holds_alternative<KeyBytes>(aim.target)) return by_key(who, aim.key);
+  if (const auto* name = std::get_if<NameRef>(&aim.target)) return by_name(who, *name);
+  return by_id(who, std::get<ExportId>(aim.target).value);
+}
+
+NaiveFound NaiveModel::look(const Principal& who, const NaiveAim& aim) const {
+  if (const auto* id = std::get_if<ExportId>(&aim.target)) {
+    const auto e = exports.find(id->value);
+    if (e != exports.end() && e->second.ended() && !leases_of(id->value).empty() && may_see(e->second, who))
+      return {HB_OK, id->value};
+  }
+  const auto* name = std::get_if<NameRef>(&aim.target);
+  if (name == nullptr) return find(who, aim);
+  // What bears it; else what was taken last of those that are held still; else the last one that bore it.
+  const NameKey key{who.scope.value, name->owner_uid.value_or(who.uid), name->name};
+  std::vector<std::uint64_t> in_order;
+  for (const auto& [id, e] : exports)
+    if (name_key(e) == key && e.ended() && !leases_of(id).empty()) in_order.push_back(id);
+  std::sort(in_order.begin(), in_order.end(), [&](std::uint64_t a, std::uint64_t b) {
+    return exports.at(a).end_order > exports.at(b).end_order;
+  });
+  if (const std::uint64_t now = bearer(std::get<0>(key), std::get<1>(key), name->name); now != 0)
+    in_order.insert(in_order.begin(), now);
+  if (const auto known = names_.find(key); known != names_.end() && exports.contains(known->second.latest))
+    in_order.push_back(known->second.latest);
+  for (const std::uint64_t id : in_order)
+    if (may_see(exports.at(id), who)) return {HB_OK, id};
+  return {HB_NOT_FOUND};
+}
+
+hb_status NaiveModel::own(std::uint64_t session, std::uint64_t id) const {
+  const NaiveFound found = by_id(sessions.at(session).who, id);
+  if (found.status != HB_OK) return found.status;
+  return exports.at(id).session == session ? HB_OK : HB_DENIED;
+}
+
+hb_status NaiveModel::held(std::uint64_t session, std::uint64_t lease) const {
+  const auto found = leases.find(lease);
+  if (found == leases.end() || found->second.session != session) return HB_NOT_HELD;
+  const NaiveExport& e = exports.at(found->second.id);
+  if (e.ended()) return status_of_end(e);
+  return e.asleep() ? HB_SUSPENDED : HB_OK;
+}
+
+Level NaiveModel::level_of(const NaiveExport& e, const Principal& who, std::uint64_t offset,
+                           std::uint64_t length) const {
+  Level out = Level::kSealed;
+  const auto [first, end] = e.chunks_of(offset, length);
+  for (std::uint64_t i = first; i < end; ++i) {
+    const Object& object = e.chunks[i].object;
+    Level level = object.sealed() ? Level::kSealed : Level::kIntent;
+    if (!object.sealed() && who.uid != e.uid && who.uid != 0) level = object.fact();
+    out = std::min(out, level);
+  }
+  return out;
+}
+
+Expected NaiveModel::acquire(const Principal& who, const NaiveAim& aim, const AcquireRequest& r) const {
+  if (who.admin) return {HB_DENIED};
+  const NaiveFound found = find(who, aim);
+  if (found.status != HB_OK) return {found.status};
+  const NaiveExport& e = exports.at(found.id);
+  if (r.access > access_of(e, who)) return {e.access == Access::kRead ? HB_READ_ONLY : HB_DENIED};
+  if (e.asleep()) return {HB_SUSPENDED};
+  if (r.offset >= found.length || r.offset + r.length > found.length) return {HB_RANGE};
+  Expected out{HB_OK, found.id, found.offset + r.offset, r.length == 0 ? found.length - r.offset : r.length};
+  out.follows = found.follows && r.length == 0;
+  if (r.access == Access::kRead) out.level = level_of(e, who, out.offset, out.length);
   if (r.demand > out.level) out.status = HB_LEVEL;
+  return out;
+}
+
+Expected NaiveModel::refreshed(std::uint64_t id) const {
+  const NaiveLease& lease = leases.at(id);
+  const NaiveExport& e = exports.at(lease.id);
+  Expected out{HB_OK, lease.id, lease.offset, lease.length, lease.level, lease.follows};
+  if (lease.follows) out.length = e.size() - lease.offset;
+  if (lease.access == Access::kRead &&
+      level_of(e, sessions.at(lease.session).who, out.offset, out.length) < lease.level)
+    out.status = HB_LEVEL;
+  return out;
+}
+
+hb_status NaiveModel::lifetime_status(Lifetime lifetime, std::uint64_t linger_ns,
+                                      const Principal& who) const {
+  switch (lifetime) {
+    case Lifetime::kOwner:
+      return linger_ns == 0 ? HB_OK : HB_INVALID;
+    case Lifetime::kLinger:
+      return linger_ns == 0 ? HB_INVALID : linger_ns > limits::kLingerNs ? HB_QUOTA : HB_OK;
+    case Lifetime::kPersist:
+      return linger_ns != 0 ? HB_INVALID : who.may_persist ? HB_OK : HB_DENIED;
+  }
+  return HB_UNSUPPORTED;
+}
+
+std::vector<std::uint64_t> NaiveModel::leases_of(std::uint64_t id) const {
+  std::vector<std::uint64_t> out;
+  for (const auto& [lease, held] : leases)
+    if (held.id == id) out.push_back(lease);
+  std::sort(out.begin(), out.end(),
+            [&](std::uint64_t a, std::uint64_t b) { return leases.at(a).order > leases.at(b).order; });
+  return out;
+}
+
+std::vector<std::uint64_t> NaiveModel::owned_by(std::uint64_t session) const {
+  std::vector<std::uint64_t> out;
+  for (const auto& [id, e] : exports)
+    if (e.session == session && e.current()) out.push_back(id);
+  std::sort(out.begin(), out.end(),
+            [&](std::uint64_t a, std::uint64_t b) { return exports.at(a).order > exports.at(b).order; });
+  return out;
+}
+
+const NaiveChange* NaiveModel::change_of(std::uint64_t id) const {
+  const auto found = std::find_if(changes.begin(), changes.end(), [id](const auto& c) { return c.id == id; });
+  return found == changes.end() ? nullptr : &*found;
+}
+
+std::size_t NaiveModel::stagings_of(std::uint64_t session) const {
+  const auto mine = [session](const NaiveChange& c) { return c.session == session; };
+  std::size_t out = static_cast<std::size_t>(std::count_if(changes.begin(), changes.end(), mine));
+  for (const auto& [id, e] : exports) out += e.staging() && e.session == session ? 1 : 0;
   return out;
 }
 
 std::map<Object, std::uint64_t> NaiveModel::referenced() const {
   std::map<Object, std::uint64_t> out;
   for (const auto& [id, e] : exports)
-    for (const NaiveChunk& chunk : e.chunks) ++out[chunk.object];
+    for (const NaiveChunk& chunk : e.chunks)
+      if (e.holds_memory()) ++out[chunk.object];
+  for (const NaiveChange& change : changes)
+    for (const NaiveChunk& chunk : change.chunks) ++out[chunk.object];
   return out;
 }
 

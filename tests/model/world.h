@@ -24,18 +24,20 @@ class World {
 
   // Empty, or what is wrong first.
   std::string step(const Command& command);
-  // All sessions leave: nothing may stay.
+  // All sessions leave, and what outlives them is taken back: nothing may stay.
   std::string finish();
 
  private:
   using Judge = std::function<void(const core::ReplyBody&)>;
+  // A mutating request and its first answer, which a resend must get again.
   struct Sent {
     core::Request request;  // without handles
     std::vector<Object> objects;
     hb_status status = HB_OK;
     std::uint64_t lease = 0;
     std::uint64_t id = 0;
-    std::uint32_t generation = 0;
+    std::uint64_t layout_version = 0;
+    std::set<std::uint64_t> holders;
     bool answered = false;
   };
   struct Actor {
@@ -44,24 +46,62 @@ class World {
     std::map<std::uint64_t, Sent> mutating;  // by request id
   };
 
-  // --- commands (world_verbs.cc) --------------------------------------------------------------------
-  void connect(const Command& c);
+  // --- sessions, time (world.cc) -----------------------------------------------------------------------
+  void connect(const core::Principal& principal);
   void disconnect(std::size_t actor);
+  void carry_out(Actor& actor, const Command& c);
+  void carry_out_of_life(Actor& actor, const Command& c);
+
+  // --- exports (world_exports.cc, world_changes.cc) ---------------------------------------------------
   void export_memory(Actor& actor, const Command& c, bool paged);
   void export_wrong(Actor& actor, const Command& c);
   void page(Actor& actor, const Command& c, bool wrong);
   void abort_staging(Actor& actor, const Command& c);
+  void change(Actor& actor, const Command& c, bool paged);
+  void change_wrong(Actor& actor, const Command& c);
+  // A right page of a change, with which it becomes `after`.
+  void change_page(Actor& actor, core::ExportChunksRequest request, std::vector<Object> objects,
+                   const NaiveChange& after);
+  void take_change(const NaiveChange& change);  // by the model
+  [[nodiscard]] Judge judge_changed(std::uint64_t id);
+
+  // --- holders (world_holders.cc) --------------------------------------------------------------------
   void acquire(Actor& actor, const Command& c, bool by_key, bool wait);
   void fetch(Actor& actor, const Command& c);
+  void refresh(Actor& actor, const Command& c);
   void release(Actor& actor, const Command& c);
+  void unmapped(Actor& actor, const Command& c);
+  [[nodiscard]] Judge judge_acquired(core::SessionId session, Expected wanted, core::AcquireRequest request);
+  void check_grant(const core::Acquired& got, const Expected& wanted);
+  void check_page(const core::Page& page, const NaiveExport& e, std::uint64_t first, std::uint64_t end,
+                  std::uint32_t max_handles, core::Level level);
+
+  // --- the life of an export (world_life.cc) ------------------------------------------------------------
   void withdraw(Actor& actor, const Command& c);
+  void revoke(Actor& actor, const NaiveAim& aim, std::uint64_t grace_ns);
+  void suspend(Actor& actor, const Command& c);
+  void claim(Actor& actor, const Command& c);
+  // Sends what may wait for holders; the model has been told of it.
+  void drain(Actor& actor, core::Request request, NaiveWait wait, std::uint64_t wait_ns);
+
+  // --- events and steps (world_events.cc) ---------------------------------------------------------------
+  void subscribe(Actor& actor);
+  void take_events(Actor& actor, const Command& c);
+  void publish(Actor& actor, const Command& c);
+  void wait_step(Actor& actor, const Command& c);
+  void ack_step(Actor& actor, const Command& c);
+  void wait_acks(Actor& actor, const Command& c);
+
+  // --- looking, again and never mind (world_look.cc) -----------------------------------------------------
   void cancel(Actor& actor, const Command& c);
   void resend(Actor& actor, const Command& c);
   void list(Actor& actor, const Command& c);
   void show(Actor& actor, const Command& c);
-  void who(Actor& actor);
+  void who(Actor& actor, const Command& c);
+  void check_info(const core::ExportInfo& info, const NaiveExport& e);
+  void check_holder(const core::Holder& holder);
 
-  // --- the machinery (world.cc) ----------------------------------------------------------------------
+  // --- the machinery (world_machine.cc) ----------------------------------------------------------------
   void fail(const std::string& what);
   template <class A, class B>
   void expect(const std::string& what, const A& got, const B& wanted) {
@@ -76,42 +116,54 @@ class World {
   void tick();
   void pass_time();
   void expect_answer(core::SessionId session, std::uint64_t id, Judge judge);
+  void settle();  // answers that are due by the model are expected
   void compare();
+  void compare_words();
   void check_error(const core::Error& error);
-
   [[nodiscard]] core::HandleFacts give(const Object& object);
   void attach(core::Request& request, const std::vector<Object>& objects);
-  [[nodiscard]] Judge judge_acquired(core::SessionId session, std::uint64_t request_id, Expected wanted,
-                                     core::AcquireRequest request);
   [[nodiscard]] Judge judge_status(hb_status wanted);
-  void check_placement(const core::ExportView& view, const NaiveExport& e);
-  void check_page(const core::Page& page, const NaiveExport& e, std::uint64_t first, std::uint64_t end,
-                  std::uint32_t max_handles, core::Level level);
-  void completed(std::uint64_t id);
+  [[nodiscard]] Judge judge_waited(const NaiveAnswer& wanted);
+  void check_holders(const std::string& what, const std::vector<core::Holder>& got, bool more,
+                     const std::set<std::uint64_t>& wanted);
+  void check_view(const core::ExportView& view, std::uint64_t id);
+  // Of an export that has come to be or got other chunks.
+  void check_exported(const core::Exported& got, std::uint64_t id);
+  void wake_waiters(std::uint64_t id);
+  [[nodiscard]] core::Time deadline(std::uint64_t wait_ns) const;
   [[nodiscard]] std::uint64_t fds_used() const;
   [[nodiscard]] std::uint64_t fds_promised() const;
+  [[nodiscard]] bool fds_fit(std::uint64_t more) const;
   [[nodiscard]] const core::Principal& who_is(const Actor& actor) const {
-    return model_.sessions.at(actor.session.value);
+    return model_.sessions.at(actor.session.value).who;
   }
   [[nodiscard]] Actor* actor_of(core::SessionId session);
-  [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> chunks_of(const NaiveExport& e, std::uint64_t offset,
-                                                                  std::uint64_t length) const;
+
+  // --- picking (world_machine.cc) --------------------------------------------------------------------------
+  [[nodiscard]] NaiveAim aim(const Command& c, std::size_t parameter) const;
+  [[nodiscard]] NaiveAim aim_by_key(std::uint32_t which) const;
+  // Mostly one of the actor's own.
+  [[nodiscard]] std::uint64_t pick_export(const Actor& actor, std::uint32_t which) const;
+  [[nodiscard]] std::uint64_t pick_lease(const Actor& actor, std::uint32_t which) const;
+  [[nodiscard]] std::uint64_t linger(std::uint32_t which);
 
   core::BrokerConfig config_;
   core::Broker broker_;
   NaiveModel model_;
-  core::Time now_ = 1000;
+  core::Time now_;
   std::vector<Actor> actors_;
   std::string failure_;
   bool told_time_ = true;  // the core saw an event at now_
 
-  std::uint64_t completions_ = 0;
+  std::uint64_t lingers_ = 0;
   std::uint64_t last_handle_ = 0;
   std::map<std::uint64_t, std::pair<Object, int>> handles_;  // object, times closed
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> words_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, Judge> expected_;
+  std::vector<std::uint64_t> rings_;
   std::vector<std::pair<NaiveKey, KeyBytes>> keys_;
   std::vector<Secret> secrets_;
+  std::set<std::uint64_t> ids_;  // of exports, ever
 };
 
 }  // namespace hb::test

@@ -10,10 +10,12 @@
 namespace hb::test {
 
 ActorState::~ActorState() {
+  listeners.clear();
   for (auto& [name, one] : imports) hb_import_close(one);
   for (auto& [name, one] : handles) hb_handles_release(one);
   for (auto& [name, one] : exports) hb_export_destroy(one);
   for (auto& [name, one] : memories) hb_memory_free(one);
+  for (auto& [name, one] : arenas) hb_arena_destroy(one);
   for (auto& [name, one] : clients) hb_client_close(one);
 }
 
@@ -70,7 +72,12 @@ Message close_client(ActorState& state, const Message& m) {
   const std::string name = text_of(m, "client", "c");
   hb_client_close(state.client(m));
   state.clients.erase(name);
-  return {{"status", HB_OK}};
+  Message out{{"status", HB_OK}};
+  if (const auto found = state.listeners.find(name); found != state.listeners.end()) {
+    out.emplace("loop", found->second->join());  // it ends with its client
+    state.listeners.erase(found);
+  }
+  return out;
 }
 
 Message client_info(ActorState& state, const Message& m) {
@@ -127,19 +134,27 @@ void add_client_verbs(VerbTable& table) {
   table["stats"] = stats;
 }
 
+namespace {
+VerbTable* g_verbs = nullptr;
+}
+const VerbTable& verbs_of_this_actor() { return *g_verbs; }
+
 int actor_main(const std::vector<std::string>&) { return run_actor({}); }
 
 int run_actor(const VerbTable& more) {
   VerbTable table;
   add_client_verbs(table);
   add_memory_verbs(table);
+  add_arena_verbs(table);
   add_export_verbs(table);
   add_import_verbs(table);
   add_handle_verbs(table);
   add_looking_verbs(table);
+  add_event_verbs(table);
   add_process_verbs(table);
   add_succession_verbs(table);
   for (const auto& [name, verb] : more) table[name] = verb;
+  g_verbs = &table;
   ActorState state;
   while (!state.leaving) {
     const auto message = receive_message(kChannelFd, UINT64_MAX / 2);

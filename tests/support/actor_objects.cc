@@ -54,6 +54,7 @@ Message alloc(ActorState& state, const Message& m) {
   options.peers = peers.ordinals.data();
   options.peer_count = peers.count;
   options.host_access = static_cast<std::uint32_t>(number_of(m, "host"));
+  options.reserve_bytes = number_of(m, "reserve");
   hb_error error = HB_ERROR_INIT;
   hb_memory* memory = nullptr;
   const hb_status status = hb_memory_alloc(state.client(m), &options, &memory, &error);
@@ -71,6 +72,32 @@ Message alloc(ActorState& state, const Message& m) {
   return out;
 }
 
+// grow_memory mem= bytes=, sleep_memory mem=, wake_memory mem=
+Message memory_now(const hb_memory* memory, Message out) {
+  hb_memory_info info = HB_MEMORY_INFO_INIT;
+  hb_memory_get_info(memory, &info);
+  out.emplace("ptr", reinterpret_cast<std::uintptr_t>(info.ptr));
+  out.emplace("bytes", info.bytes);
+  out.emplace("chunks", info.chunks);
+  out.emplace("reserved", info.reserved_bytes);
+  out.emplace("asleep", info.asleep);
+  out.emplace("host_granted", info.host_granted);
+  return out;
+}
+Message grow_memory(ActorState& state, const Message& m) {
+  hb_error error = HB_ERROR_INIT;
+  hb_memory* const memory = named(state.memories, m, "mem", "m");
+  const hb_status status = hb_memory_grow(memory, number_of(m, "bytes"), &error);
+  return memory_now(memory, outcome(status, error));
+}
+template <hb_status (*kChange)(hb_memory*, hb_error*)>
+Message change_memory(ActorState& state, const Message& m) {
+  hb_error error = HB_ERROR_INIT;
+  hb_memory* const memory = named(state.memories, m, "mem", "m");
+  const hb_status status = kChange(memory, &error);
+  return memory_now(memory, outcome(status, error));
+}
+
 Message free_memory(ActorState& state, const Message& m) {
   hb_memory_free(named(state.memories, m, "mem", "m"));
   state.memories.erase(text_of(m, "mem", "m"));
@@ -85,6 +112,10 @@ Bytes bytes_of(ActorState& state, const Message& m) {
     hb_import_info info = HB_IMPORT_INFO_INIT;
     hb_import_get_info(named(state.imports, m, "import", "i"), &info);
     return {static_cast<unsigned char*>(info.ptr) + offset, info.bytes - offset};
+  }
+  if (has(m, "piece")) {
+    const Bytes& piece = named(state.pieces, m, "piece", "p");
+    return {piece.at + offset, piece.size - offset};
   }
   hb_memory* memory = named(state.memories, m, "mem", "m");
   return {static_cast<unsigned char*>(hb_memory_ptr(memory)) + offset, hb_memory_bytes(memory) - offset};
@@ -211,8 +242,8 @@ std::vector<hb_chunk> chunks_of(ActorState& state, const Message& m) {
   return out;
 }
 
-// export [export=] [name=] [meta=] [acl=] [max_access=] [lifetime=] [linger_ms=] [replace=] and mem=
-// [offset=] [bytes=], or chunks as above with
+// export [export=] [name=] [meta=] [acl=] [max_access=] [lifetime=] [linger_ms=] [replace=] and
+// mem=|piece= [offset=] [bytes=], or chunks as above with
 //   [pci=] [uuid=] of the GPU they are on
 Message create_export(ActorState& state, const Message& m) {
   hb_export_options options = HB_EXPORT_OPTIONS_INIT;
@@ -233,7 +264,7 @@ Message create_export(ActorState& state, const Message& m) {
   options.lifetime = static_cast<std::uint32_t>(number_of(m, "lifetime"));
   options.linger_ns = number_of(m, "linger_ms") * 1'000'000;
   options.replace = static_cast<int>(number_of(m, "replace"));
-  if (has(m, "mem")) {
+  if (has(m, "mem") || has(m, "piece")) {
     const Bytes bytes = bytes_of(state, m);
     options.ptr = bytes.at;
     options.bytes = number_of(m, "bytes", bytes.size);
@@ -305,6 +336,9 @@ Message destroy(ActorState& state, const Message& m) {
 void add_memory_verbs(VerbTable& table) {
   table["alloc"] = alloc;
   table["free"] = free_memory;
+  table["grow_memory"] = grow_memory;
+  table["sleep_memory"] = change_memory<hb_memory_sleep>;
+  table["wake_memory"] = change_memory<hb_memory_wake>;
   table["fill"] = fill;
   table["check"] = check;
   table["poke"] = poke;

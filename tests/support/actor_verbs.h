@@ -6,11 +6,14 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "hipbroker/arena.h"
 #include "hipbroker/hipbroker.h"
+#include "support/actor_events.h"
 #include "support/channel.h"
 #include "support/raw_peer.h"
 #include "support/role.h"
@@ -18,14 +21,22 @@
 
 namespace hb::test {
 
+struct Bytes {
+  unsigned char* at;
+  std::uint64_t size;
+};
+
 struct ActorState {
   std::map<std::string, hb_client*> clients;
   std::map<std::string, hb_memory*> memories;
+  std::map<std::string, hb_arena*> arenas;
+  std::map<std::string, Bytes> pieces;  // of an arena
   std::map<std::string, hb_export*> exports;
   std::map<std::string, hb_import*> imports;
   std::map<std::string, hb_handles*> handles;
   std::map<std::string, std::vector<UniqueFd>> fds;
-  std::map<std::string, RawPeer> peers;  // sessions past the library
+  std::map<std::string, RawPeer> peers;                        // sessions past the library
+  std::map<std::string, std::unique_ptr<Listener>> listeners;  // by client
   bool leaving = false;
 
   ActorState() = default;
@@ -41,16 +52,20 @@ using Verb = Message (*)(ActorState& state, const Message& m);
 using VerbTable = std::map<std::string, Verb>;
 void add_client_verbs(VerbTable& table);
 void add_memory_verbs(VerbTable& table);
+void add_arena_verbs(VerbTable& table);
 void add_export_verbs(VerbTable& table);
 void add_import_verbs(VerbTable& table);
 void add_handle_verbs(VerbTable& table);
 void add_looking_verbs(VerbTable& table);
+void add_event_verbs(VerbTable& table);
 void add_process_verbs(VerbTable& table);
 void add_succession_verbs(VerbTable& table);
 
 // Obeys until it is told to leave, or the test is gone. `more`: verbs besides those of every actor, or in
 // their place.
 int run_actor(const VerbTable& more);
+// All of them, in a process that runs.
+[[nodiscard]] const VerbTable& verbs_of_this_actor();
 int actor_main(const std::vector<std::string>& args);
 
 // The answer for a status with its error.
@@ -64,11 +79,7 @@ struct Peers {
 };
 [[nodiscard]] Peers peers_of(const Message& m);
 void describe_device(const hb_device_id& device, Message& out);
-// Where a verb reads or writes: mem= or import=, from offset= on.
-struct Bytes {
-  unsigned char* at;
-  std::uint64_t size;
-};
+// Where a verb reads or writes: mem=, piece= or import=, from offset= on.
 [[nodiscard]] Bytes bytes_of(ActorState& state, const Message& m);
 // Finds an object by its name in one of the state's tables; throws, naming it, when it is not there.
 template <class Map>

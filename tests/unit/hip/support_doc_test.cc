@@ -84,6 +84,7 @@ TEST(HipSupportPage, TheMatrixFollowsTheTable) {
   row("memory of hipMemMap: exported by pointer", Quirk::kRetainTakesReference, true);
   row("hipMalloc memory, without libhsa-runtime64", Quirk::kAddressRangeExport, true);
   row("kind of the program's own memory told, without a word from it", Quirk::kImportQueryCrashes, false);
+  row("addresses are held while it sleeps", Quirk::kReservationPinsMemory, false);
   row("giving memory back waits for streams", Quirk::kUnmapSynchronises, true);
 }
 

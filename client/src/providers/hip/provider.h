@@ -17,6 +17,7 @@ class HipProvider final : public Provider {
   [[nodiscard]] Result<std::unique_ptr<Allocation>> allocate(const AllocateRequest& request) override;
   [[nodiscard]] Result<std::unique_ptr<ImportedRange>> begin_import(const RangeRequest& request) override;
   [[nodiscard]] Result<std::unique_ptr<Allocation>> adopt(const AdoptRequest& request) override;
+  [[nodiscard]] Result<std::unique_ptr<BlockRange>> reserve(const AllocateRequest& request) override;
 };
 
 // This process's runtime and what it shows of GPUs.
@@ -40,5 +41,12 @@ struct Known {
 [[nodiscard]] Result<Known> known_of(int ordinal);
 [[nodiscard]] Known known_of(const Here& here, const Device& device);
 [[nodiscard]] Known known_by(const Here& here, const Device& device, ProbeReport report);
+
+// Where memory of this process is to be made, and who reaches it: checked, nothing made yet.
+struct Placed {
+  Known known;
+  Access access;
+};
+[[nodiscard]] Result<Placed> place(const AllocateRequest& request);
 
 }  // namespace hb::client::hip
