@@ -22,6 +22,8 @@ struct Cli {
 void add_ls(Cli& cli);
 void add_show(Cli& cli);
 void add_who(Cli& cli);
+void add_why(Cli& cli);
+void add_revoke(Cli& cli);
 void add_ping(Cli& cli);
 void add_doctor(Cli& cli);
 void add_version(Cli& cli);

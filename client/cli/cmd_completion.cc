@@ -11,27 +11,29 @@ namespace {
 constexpr const char* kBash = R"sh(# bash completion for hipbrokerctl: source <(hipbrokerctl completion bash)
 _hipbrokerctl() {
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} verb= i
-  local verbs='ls show who ping doctor version completion'
+  local verbs='ls show who why revoke ping doctor version completion'
   local global='--socket --timeout --admin --no-admin --json --no-header --help --version'
   COMPREPLY=()
   case $previous in
     --socket) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
-    --timeout|--owner|--id|--wait) return ;;
+    --timeout|--owner|--uid|--id|--wait|--grace) return ;;
   esac
   for ((i = 1; i < COMP_CWORD; i++)); do
-    case ${COMP_WORDS[i]} in ls|show|who|ping|doctor|version|completion) verb=${COMP_WORDS[i]}; break ;; esac
+    case ${COMP_WORDS[i]} in ls|show|who|why|revoke|ping|doctor|version|completion) verb=${COMP_WORDS[i]}; break ;; esac
   done
   local words=$global
   case $verb in
     '') words="$verbs $global" ;;
-    ls) words="$global --names" ;;
+    ls) words="$global --names --all" ;;
     show) words="$global --owner --id --all-chunks" ;;
-    who) words="$global --owner --id" ;;
+    who) words="$global --owner --id --top" ;;
+    why) words="$global --owner --id" ;;
+    revoke) words="$global --owner --uid --id --grace" ;;
     ping) words="$global --wait" ;;
-    doctor) words="$global --peers --again" ;;
+    doctor) words="$global --peers --again --pins" ;;
     completion) words='bash zsh fish' ;;
   esac
-  if [[ $word != -* && $verb =~ ^(ls|show|who)$ ]]; then
+  if [[ $word != -* && $verb =~ ^(ls|show|who|why|revoke)$ ]]; then
     local name
     while IFS= read -r name; do
       if [[ $name == "$word"* && $name != *\\* ]]; then COMPREPLY+=("$(printf %q "$name")"); fi
@@ -59,7 +61,8 @@ _hipbrokerctl() {
   target=('--owner[uid that owns the name]:uid:' '--id[id of the export]:id:' '1:name:_hipbrokerctl_names')
   if (( CURRENT == 2 )); then
     local -a verbs
-    verbs=('ls:list exports' 'show:everything about one export' 'who:who holds an export'
+    verbs=('ls:list exports' 'show:everything about one export' 'who:who holds an export' 'why:why its memory has not come back'
+      'revoke:take an export back from its holders'
       'ping:ask whether the daemon answers' 'doctor:does sharing work here' 'version:versions'
       'completion:script for a shell')
     _describe verb verbs
@@ -69,11 +72,13 @@ _hipbrokerctl() {
   shift words
   (( CURRENT-- ))
   case $verb in
-    ls) _arguments $global '(-1 --names)'{-1,--names}'[names alone]' '1:prefix:_hipbrokerctl_names' ;;
+    ls) _arguments $global '(-1 --names)'{-1,--names}'[names alone]' '--all[also ended and still held]' '1:prefix:_hipbrokerctl_names' ;;
     show) _arguments $global $target '--all-chunks[every chunk]' ;;
-    who) _arguments $global $target ;;
+    who) _arguments $global $target '--top[every export, the largest first]' ;;
+    why) _arguments $global $target ;;
+    revoke) _arguments $global $target '--uid[uid that owns the name]:uid:' '--grace[how long to wait for the holders]:time:' ;;
     ping) _arguments $global '--wait[seconds to wait for a daemon]:seconds:' ;;
-    doctor) _arguments $global '--peers[compare every pair of GPUs]' '--again[try the runtime out anew]' ;;
+    doctor) _arguments $global '--peers[compare every pair of GPUs]' '--again[try the runtime out anew]' '--pins[memory in use, and what explains it]' ;;
     completion) _arguments '1:shell:(bash zsh fish)' ;;
     *) _arguments $global ;;
   esac
@@ -82,23 +87,30 @@ compdef _hipbrokerctl hipbrokerctl
 )sh";
 
 constexpr const char* kFish = R"sh(# fish completion for hipbrokerctl: hipbrokerctl completion fish | source
-set -l verbs ls show who ping doctor version completion
+set -l verbs ls show who why revoke ping doctor version completion
 complete -c hipbrokerctl -f
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a ls -d 'List exports'
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a show -d 'Everything about one export'
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a who -d 'Who holds an export'
+complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a why -d 'Why its memory has not come back'
+complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a revoke -d 'Take an export back from its holders'
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a ping -d 'Ask whether the daemon answers'
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a doctor -d 'Does sharing work here'
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a version -d 'Versions'
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a completion -d 'Script for a shell'
-complete -c hipbrokerctl -n '__fish_seen_subcommand_from ls show who' -a '(hipbrokerctl --timeout 1 ls --names 2>/dev/null | string match -rv "\x5c")'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from ls show who why revoke' -a '(hipbrokerctl --timeout 1 ls --names 2>/dev/null | string match -rv "\x5c")'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from ls' -s 1 -l names -d 'Names alone'
-complete -c hipbrokerctl -n '__fish_seen_subcommand_from show who' -l owner -x -d 'Uid that owns the name'
-complete -c hipbrokerctl -n '__fish_seen_subcommand_from show who' -l id -x -d 'Id of the export'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from ls' -l all -d 'Also ended and still held'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from who' -l top -d 'Every export, the largest first'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from show who why revoke' -l owner -x -d 'Uid that owns the name'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from show who why revoke' -l id -x -d 'Id of the export'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from revoke' -l uid -x -d 'Uid that owns the name'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from revoke' -l grace -x -d 'How long to wait for the holders'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from show' -l all-chunks -d 'Every chunk'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from ping' -l wait -x -d 'Seconds to wait for a daemon'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from doctor' -l peers -d 'Compare every pair of GPUs'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from doctor' -l again -d 'Try the runtime out anew'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from doctor' -l pins -d 'Memory in use, and what explains it'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
 complete -c hipbrokerctl -l socket -r -F -d 'Socket of the daemon'
 complete -c hipbrokerctl -l timeout -x -d 'Seconds for the whole verb'

@@ -1,46 +1,46 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
-#include <fmt/format.h>
-#include <unistd.h>
+#include <cstdlib>
+#include <vector>
 
 #include "cmd.h"
 #include "diagnosis.h"
 #include "doctor_view.h"
 #include "exit_codes.h"
+#include "fetch.h"
 #include "format.h"
+#include "pins.h"
+#include "progress.h"
 #include "terminal.h"
 
 namespace hb::cli {
 namespace {
 
-// What is being done, on one line that is gone when it is over; a person waits up to 20 s for a driver.
-class Progress {
- public:
-  Progress() : shown_(::isatty(STDERR_FILENO) == 1) {}
-  ~Progress() { clear(); }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-  void tell(const std::string& what) const {
-    if (shown_) fmt::print(stderr, "\r\033[K{} ...", what);
-  }
-  void clear() const {
-    if (shown_) fmt::print(stderr, "\r\033[K");
-  }
-
- private:
-  bool shown_;
-};
+std::string pins_of(const Options& options) {
+  const char* const root = ::secure_getenv("HIPBROKER_SYSFS_ROOT");
+  std::vector<GpuPins> gpus = gpus_in_use(root == nullptr ? "" : root);
+  const Connection connection = Connection::open(options);
+  const Exports exports = fetch_exports(connection, {}, HB_LIST_ENDED);
+  explain(gpus, exports.entries);
+  if (options.json) return dump(pins_json(gpus, connection.info().admin != 0));
+  const TableStyle style = style_of(options);
+  return pins_text(gpus, style) + view_note(style, connection);
+}
 
 }  // namespace
 
 void add_doctor(Cli& cli) {
   auto what = std::make_shared<DoctorOptions>();
+  auto pins = std::make_shared<bool>(false);
   CLI::App* verb = cli.app.add_subcommand("doctor", "Does sharing work here? What is wrong, and what to do");
   verb->fallthrough();
   verb->add_flag("--peers", what->peers, "Compare what every GPU reads and writes in memory of every other");
   verb->add_flag("--again", what->again, "Try the runtime out anew, whatever is remembered of it");
-  verb->callback([&cli, what] {
-    cli.run = [&cli, what]() -> std::string {
+  verb->add_flag("--pins", *pins,
+                 "Only: memory in use on every GPU, and how much of it the broker can explain");
+  verb->callback([&cli, what, pins] {
+    cli.run = [&cli, what, pins]() -> std::string {
+      if (*pins) return pins_of(cli.options);
       const Progress progress;
       const Diagnosis diagnosis =
           diagnose(cli.options, *what, [&progress](const std::string& text) { progress.tell(text); });

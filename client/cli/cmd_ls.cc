@@ -14,6 +14,7 @@ void add_ls(Cli& cli) {
   struct Arguments {
     std::string prefix;
     bool names = false;
+    bool all = false;
   };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* verb = cli.app.add_subcommand("ls", "List exports: what is shared, by whom, how often held");
@@ -21,10 +22,12 @@ void add_ls(Cli& cli) {
   verb->add_option("PREFIX", arguments->prefix, "Only names that begin so");
   verb->add_flag("-1,--names", arguments->names,
                  "Names alone, one a line, escaped; --json has them as they are");
+  verb->add_flag("--all", arguments->all, "Also exports that have ended and are still held");
   verb->callback([&cli, arguments] {
     cli.run = [&cli, arguments]() -> std::string {
       const Connection connection = Connection::open(cli.options);
-      const Exports exports = fetch_exports(connection, arguments->prefix);
+      const Exports exports =
+          fetch_exports(connection, arguments->prefix, arguments->all ? HB_LIST_ENDED : 0);
       const bool admin = connection.info().admin != 0;
       if (cli.options.json) return dump(exports_json(exports.entries, admin));
       if (arguments->names) {

@@ -28,13 +28,23 @@ Connection open_when_up(const Options& options, std::uint64_t deadline) {
 }
 
 Json counters_json(const hb_daemon_status& s) {
-  return {{"sessions", s.sessions},       {"exports", s.exports},
-          {"allocations", s.allocations}, {"bytes", s.bytes},
-          {"leases", s.leases},           {"waits", s.waits},
-          {"stagings", s.stagings},       {"ended_remembered", s.ended_remembered},
-          {"fds_used", s.fds_used},       {"fds_limit", s.fds_limit},
-          {"fds_reserve", s.fds_reserve}, {"closing", s.closing},
-          {"quarantined", s.quarantined}};
+  return {{"sessions", s.sessions},
+          {"exports", s.exports},
+          {"allocations", s.allocations},
+          {"bytes", s.bytes},
+          {"leases", s.leases},
+          {"waits", s.waits},
+          {"stagings", s.stagings},
+          {"ended_remembered", s.ended_remembered},
+          {"fds_used", s.fds_used},
+          {"fds_limit", s.fds_limit},
+          {"fds_reserve", s.fds_reserve},
+          {"closing", s.closing},
+          {"quarantined", s.quarantined},
+          {"ended_held", s.ended_held},
+          {"tickets", s.tickets},
+          {"groups", s.groups},
+          {"events_pending", s.events_pending}};
 }
 
 std::string ping(const Options& options, double wait_s) {

@@ -3,7 +3,9 @@
 #include <limits>
 
 #include "cmd.h"
+#include "exit_codes.h"
 #include "fetch.h"
+#include "holding_view.h"
 #include "number.h"
 #include "target.h"
 #include "terminal.h"
@@ -16,6 +18,7 @@ void add_who(Cli& cli) {
     std::string name;
     std::optional<std::uint32_t> owner;
     std::optional<std::uint64_t> id;
+    bool top = false;
   };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* verb = cli.app.add_subcommand("who", "Who holds an export, or all of them");
@@ -27,24 +30,28 @@ void add_who(Cli& cli) {
   verb->add_option("--id", arguments->id, "The export of this id, in place of a name")
       ->type_name("ID")
       ->check(whole_number(std::numeric_limits<std::uint64_t>::max()));
+  verb->add_flag(
+      "--top", arguments->top,
+      "Every export with its holders, the largest first, also those that ended and are still held");
   verb->callback([&cli, arguments] {
     cli.run = [&cli, arguments] {
+      if (arguments->top && (!arguments->name.empty() || arguments->id))
+        throw Failure(kUsage, "--top is of every export; without it, who NAME is of one");
       const Target target = arguments->name.empty() && !arguments->id
                                 ? Target{}
                                 : parse_target(arguments->name, arguments->owner, arguments->id);
       const Connection connection = Connection::open(cli.options);
-      hb_error error = HB_ERROR_INIT;
-      hb_holders* raw = nullptr;
-      check(hb_who(connection.client(), target.name_or_null(), target.owner_uid, target.export_id,
-                   connection.deadline(), &raw, &error),
-            error);
-      const Owned<hb_holders, hb_holders_free> owned(raw);
-      std::vector<const hb_held*> holders;
-      for (std::size_t i = 0; i < hb_holders_count(raw); ++i) holders.push_back(hb_holders_at(raw, i));
-      const Exports exports = fetch_exports(connection, {});
-      if (cli.options.json) return dump(holders_json(holders, exports.entries, connection.info().admin != 0));
+      const Holders holders = fetch_holders(connection, target);
+      const Exports exports = fetch_exports(connection, {}, HB_LIST_ENDED);
+      const bool admin = connection.info().admin != 0;
       const TableStyle style = style_of(cli.options);
-      return holders_table(holders, exports.entries).render(style) + view_note(style, connection);
+      if (arguments->top) {
+        const std::vector<Holding> holdings = holdings_of(exports.entries, holders.entries);
+        if (cli.options.json) return dump(holdings_json(holdings, admin));
+        return top_text(holdings) + view_note(style, connection);
+      }
+      if (cli.options.json) return dump(holders_json(holders.entries, exports.entries, admin));
+      return holders_table(holders.entries, exports.entries).render(style) + view_note(style, connection);
     };
   });
 }

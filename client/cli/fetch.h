@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "connection.h"
+#include "target.h"
 
 namespace hb::cli {
 
@@ -21,7 +22,14 @@ struct Exports {
   Owned<hb_list, hb_list_free> list;
   std::vector<const hb_listed*> entries;
 };
-[[nodiscard]] Exports fetch_exports(const Connection& connection,
-                                    const std::string& prefix);  // throws Failure
+// Both throw Failure. `flags`: HB_LIST_*.
+[[nodiscard]] Exports fetch_exports(const Connection& connection, const std::string& prefix,
+                                    std::uint32_t flags = 0);
+
+struct Holders {
+  Owned<hb_holders, hb_holders_free> list;
+  std::vector<const hb_held*> entries;
+};
+[[nodiscard]] Holders fetch_holders(const Connection& connection, const Target& target);
 
 }  // namespace hb::cli

@@ -55,7 +55,13 @@ Json to_json(const hb_listed& listed) {
           {"age_ns", listed.age_ns},
           {"access", access_word(listed.access)},
           {"level", level_word(listed.level)},
-          {"metadata_bytes", listed.metadata_bytes}};
+          {"metadata_bytes", listed.metadata_bytes},
+          {"max_bytes", listed.max_bytes},
+          {"linger_ns", listed.linger_ns},
+          {"linger_left_ns", listed.linger_left_ns},
+          {"tickets", listed.tickets},
+          {"descriptors", listed.descriptors},
+          {"step", listed.step}};
 }
 
 Json to_json(const hb_held& held) {
@@ -66,7 +72,14 @@ Json to_json(const hb_held& held) {
           {"level", level_word(held.level)},
           {"offset", held.offset},
           {"bytes", held.bytes},
-          {"age_ns", held.age_ns}};
+          {"age_ns", held.age_ns},
+          {"state", string_or_null(held.state)},
+          {"listens", held.listens != 0},
+          {"unread_ns", held.unread_ns},
+          {"unmap_asked", held.unmap_asked != 0},
+          {"ticket", held.ticket == 0 ? Json(nullptr) : Json(held.ticket)},
+          {"ticket_left_ns", held.ticket_left_ns},
+          {"acked_step", held.acked_step}};
 }
 
 Json to_json(const hb_shown_chunk& chunk) {

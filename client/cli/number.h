@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <string>
 
 namespace hb::cli {
 
@@ -11,6 +12,9 @@ namespace hb::cli {
 // is too large to the largest id.
 inline constexpr double kMostSeconds = 1e9;
 [[nodiscard]] CLI::Validator seconds();
-[[nodiscard]] CLI::Validator whole_number(std::uint64_t most);  // decimal digits alone
+// "10s", "500ms", "2m", "1h"; a number alone is seconds.
+[[nodiscard]] CLI::Validator duration();
+[[nodiscard]] std::uint64_t duration_ns(const std::string& text);  // of one that passed; "" is 0
+[[nodiscard]] CLI::Validator whole_number(std::uint64_t most);     // decimal digits alone
 
 }  // namespace hb::cli

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "format.h"
+#include "holding_view.h"
 
 namespace hb::cli {
 namespace {
@@ -17,6 +18,8 @@ const hb_listed* find(std::span<const hb_listed* const> exports, std::uint64_t i
   const auto it = std::ranges::find(exports, id, [](const hb_listed* e) { return e->export_id; });
   return it == exports.end() ? nullptr : *it;
 }
+
+bool is_live(const char* state) { return state != nullptr && std::string_view(state) == "live"; }
 
 const char* view_word(bool admin) { return admin ? "admin" : "own"; }
 
@@ -42,20 +45,29 @@ std::string device_text(const char* uuid, const char* pci, std::uint32_t partiti
 }  // namespace
 
 Table exports_table(std::span<const hb_listed* const> exports) {
-  Table table({{"ID", kRight},
-               {"UID", kRight},
-               {"PID", kRight},
-               {"SIZE", kRight},
-               {"CHUNKS", kRight, 0, 2},
-               {"HELD", kRight},
-               {"AGE", kRight, 0, 1},
-               {"COMMAND", Column::Align::kLeft, 7, 0},
-               {"NAME", Column::Align::kLeft, 12, 0}});
-  for (const hb_listed* e : exports)
-    table.add({std::to_string(e->export_id), std::to_string(e->owner_uid), format_pid(e->owner.pid),
-               format_bytes(e->bytes) + (e->bytes_declared != 0 ? "?" : ""), std::to_string(e->chunks),
-               std::to_string(e->leases), format_age(e->age_ns), safe(e->owner.command),
-               shown_name(e->name)});
+  // Its own column only where it says something.
+  const bool states = std::ranges::any_of(exports, [](const hb_listed* e) { return !is_live(e->state); });
+  std::vector<Column> columns{{"ID", kRight},
+                              {"UID", kRight},
+                              {"PID", kRight},
+                              {"SIZE", kRight},
+                              {"CHUNKS", kRight, 0, 2},
+                              {"HELD", kRight},
+                              {"AGE", kRight, 0, 1},
+                              {"COMMAND", Column::Align::kLeft, 7, 0},
+                              {"NAME", Column::Align::kLeft, 12, 0}};
+  if (states) columns.insert(columns.end() - 2, {"STATE", Column::Align::kLeft, 5, 0});
+  Table table(std::move(columns));
+  for (const hb_listed* e : exports) {
+    std::vector<std::string> cells{
+        std::to_string(e->export_id), std::to_string(e->owner_uid),
+        format_pid(e->owner.pid),     format_bytes(e->bytes) + (e->bytes_declared != 0 ? "?" : ""),
+        std::to_string(e->chunks),    std::to_string(e->leases),
+        format_age(e->age_ns),        safe(e->owner.command),
+        shown_name(e->name)};
+    if (states) cells.insert(cells.end() - 2, safe(e->state));
+    table.add(std::move(cells));
+  }
   return table;
 }
 
@@ -66,20 +78,30 @@ Json exports_json(std::span<const hb_listed* const> exports, bool admin) {
 }
 
 Table holders_table(std::span<const hb_held* const> holders, std::span<const hb_listed* const> exports) {
-  Table table({{"UID", kRight},
-               {"PID", kRight},
-               {"ACCESS"},
-               {"OFFSET", kRight, 0, 2},
-               {"SIZE", kRight},
-               {"AGE", kRight, 0, 1},
-               {"COMMAND", Column::Align::kLeft, 7, 0},
-               {"EXPORT", Column::Align::kLeft, 12, 0}});
+  const bool notes = std::ranges::any_of(holders, [](const hb_held* h) { return !holder_note(*h).empty(); });
+  std::vector<Column> columns{{"UID", kRight},
+                              {"PID", kRight},
+                              {"ACCESS"},
+                              {"OFFSET", kRight, 0, 2},
+                              {"SIZE", kRight},
+                              {"AGE", kRight, 0, 1},
+                              {"COMMAND", Column::Align::kLeft, 7, 0},
+                              {"EXPORT", Column::Align::kLeft, 12, 0}};
+  if (notes) columns.push_back({"NOTE", Column::Align::kLeft, 10, 0});
+  Table table(std::move(columns));
   for (const hb_held* h : holders) {
     const hb_listed* e = find(exports, h->export_id);
     const bool named = e != nullptr && e->name != nullptr && *e->name != '\0';
-    table.add({std::to_string(h->process.uid), format_pid(h->process.pid), format_access(h->access, h->level),
-               std::to_string(h->offset), format_bytes(h->bytes), format_age(h->age_ns),
-               safe(h->process.command), named ? shown_name(e->name) : fmt::format("id {}", h->export_id)});
+    std::vector<std::string> cells{std::to_string(h->process.uid),
+                                   format_pid(h->process.pid),
+                                   format_access(h->access, h->level),
+                                   std::to_string(h->offset),
+                                   format_bytes(h->bytes),
+                                   format_age(h->age_ns),
+                                   safe(h->process.command),
+                                   named ? shown_name(e->name) : fmt::format("id {}", h->export_id)};
+    if (notes) cells.push_back(holder_note(*h));
+    table.add(std::move(cells));
   }
   return table;
 }
@@ -119,7 +141,15 @@ std::string shown_text(const Shown& shown, std::size_t most_chunks, const TableS
   out += field("access",
                fmt::format("{} at most; read-only holds by {}", access_word(e.access), level_word(e.level)));
   out += field("metadata", fmt::format("{} bytes", e.metadata_bytes));
-  out += field("held by", fmt::format("{} lease{}", e.leases, e.leases == 1 ? "" : "s"));
+  out +=
+      field("held by", fmt::format("{} lease{}; the daemon: {} descriptor{}", e.leases,
+                                   e.leases == 1 ? "" : "s", e.descriptors, e.descriptors == 1 ? "" : "s"));
+  if (e.max_bytes != 0) out += field("may grow", "to " + format_bytes(e.max_bytes));
+  if (e.linger_ns != 0)
+    out += field("lingers", e.linger_left_ns != 0 ? format_age(e.linger_left_ns) + " are left to claim it"
+                                                  : format_age(e.linger_ns) + " after its owner's end");
+  if (e.tickets != 0) out += field("tickets", std::to_string(e.tickets));
+  if (e.step != 0) out += field("step", std::to_string(e.step));
   // The daemon tells the access list only to the owner and the admin, so none shown is not "none there".
   std::string acl;
   for (const hb_acl_entry& a : shown.acl)

@@ -12,7 +12,8 @@ namespace {
 // Nothing announces a daemon that is not there; it is looked for at growing distances.
 constexpr int kFirstRetryMs = 2;
 constexpr int kLastRetryMs = 50;
-constexpr std::uint64_t kHelloNs = 1'000'000'000;  // of a daemon that accepted, where nothing else is waited for
+constexpr std::uint64_t kHelloNs =
+    1'000'000'000;  // of a daemon that accepted, where nothing else is waited for
 
 void wait_before_retry(int delay_ms, std::uint64_t deadline_ns) {
   const std::uint64_t now = now_ns();

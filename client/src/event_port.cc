@@ -40,9 +40,8 @@ bool add_to(int poll, int fd) {
 Result<std::unique_ptr<EventPort>> EventPort::make(ProcessMark mark) {
   auto poll = checked(above_streams(UniqueFd(::epoll_create1(EPOLL_CLOEXEC))), "epoll_create1");
   if (!poll) return tl::unexpected(std::move(poll.error()));
-  auto timer =
-      checked(above_streams(UniqueFd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK))),
-              "timerfd_create");
+  auto timer = checked(above_streams(UniqueFd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK))),
+                       "timerfd_create");
   if (!timer) return tl::unexpected(std::move(timer.error()));
   if (!add_to(poll->get(), timer->get()))
     return fail(system_error(SysError::last("epoll_ctl"), "listening for events"));

@@ -55,9 +55,10 @@ Result<Events::Turn> Events::take_turn() {
   const std::lock_guard guard(lock_);
   if (is_over()) return fail(HB_CLOSED, "the client was closed");
   if (busy_)
-    return fail(HB_BUSY,
-                "events of this client are being dispatched already: by a handler's caller, another thread or "
-                "hb_dispatch_loop");
+    return fail(
+        HB_BUSY,
+        "events of this client are being dispatched already: by a handler's caller, another thread or "
+        "hb_dispatch_loop");
   busy_ = true;
   return Turn(this);
 }
@@ -95,6 +96,7 @@ Result<void> Events::begin() {
   // Of a session that is lost already the next round tells.
   session_ = std::move(session);
   phase_ = Phase::kListening;
+  if (session_->is_lost()) wake();
   return {};
 }
 
@@ -103,7 +105,8 @@ Result<void> Events::subscribe(std::shared_ptr<Session> session) {
                              after_ns(kAnswerNs), Late::kIgnore);
   if (!reply) return tl::unexpected(std::move(reply.error()));
   if (reply->fds_truncated) return fail(no_fds(fd_room(), 1, "listening for events"));
-  if (reply->fds.size() != 1) return fail(HB_PROTO, "the daemon's answer to a subscription brings no doorbell");
+  if (reply->fds.size() != 1)
+    return fail(HB_PROTO, "the daemon's answer to a subscription brings no doorbell");
   if (auto hung = port_.load()->hang(std::move(reply->fds[0])); !hung) return hung;
   session_ = std::move(session);
   // What happened before is untold, and the bell may have rung for an older subscription.
@@ -130,6 +133,7 @@ Result<void> Events::loop(const EventSink& sink) {
     if (told == 0 && !stopped_.load()) port_.load()->wait();
     if (is_over()) return {};
   }
+  if (port_.load() != nullptr && woken_.exchange(false)) set_alarm();
   return {};
 }
 

@@ -23,8 +23,8 @@ namespace hb::client {
 class LeaseIndex {
  public:
   enum class Owner : std::uint8_t {
-    kNobody,   // given back
-    kComing,   // acquired, and what it is for is still being made
+    kNobody,  // given back
+    kComing,  // acquired, and what it is for is still being made
     kImport,
     kHandles,  // descriptors without a mapping
   };

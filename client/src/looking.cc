@@ -139,8 +139,7 @@ Result<std::unique_ptr<hb_holders>> list_holders(Client& client, const msg::Targ
   do {
     const auto page = ask<msg::WhoReply>(client, FrameType::kWho, question, deadline_ns, body);
     if (!page) return tl::unexpected(page.error());
-    for (const msg::Holder& holder : page->holders)
-      holders->held.push_back(held_of(holder, holders->texts));
+    for (const msg::Holder& holder : page->holders) holders->held.push_back(held_of(holder, holders->texts));
     if (auto forward = check_cursor(question.cursor, page->next_cursor); !forward)
       return tl::unexpected(std::move(forward.error()));
     question.cursor = page->next_cursor;

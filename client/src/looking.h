@@ -58,7 +58,8 @@ template <class Answer, class Question>
 
 // Those of an answer to Withdraw, Revoke or Suspend. Where they were too many for it, the daemon is asked for
 // all.
-[[nodiscard]] Result<std::unique_ptr<hb_holders>> holders_left(Client& client, const msg::WithdrawReply& reply,
+[[nodiscard]] Result<std::unique_ptr<hb_holders>> holders_left(Client& client,
+                                                               const msg::WithdrawReply& reply,
                                                                std::uint64_t deadline_ns);
 
 }  // namespace hb::client

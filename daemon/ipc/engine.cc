@@ -7,6 +7,7 @@
 #include <boost/asio/post.hpp>
 #include <cerrno>
 #include <chrono>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -66,13 +67,17 @@ void Engine::disconnect(core::SessionId session) {
 }
 
 void Engine::apply(core::SessionId session, std::uint64_t request_id, FrameType type, core::Request request) {
+  tl::expected<void, EdgeError> added;
   if (auto* acquire = std::get_if<core::AcquireRequest>(&request)) {
-    if (auto added = add_read_only_facts(session, *acquire); !added) {
-      const auto recipient = sessions_.find(session);
-      if (recipient != sessions_.end())
-        recipient->second->deliver({request_id, writer_.error(request_id, added.error()), {}});
-      return;
-    }
+    if (acquire->access == core::Access::kRead) added = add_read_only_facts(session, *acquire);
+  } else if (auto* refresh = std::get_if<core::RefreshRequest>(&request)) {
+    added = add_read_only_facts(session, *refresh);
+  }
+  if (!added) {
+    const auto recipient = sessions_.find(session);
+    if (recipient != sessions_.end())
+      recipient->second->deliver({request_id, writer_.error(request_id, added.error()), {}});
+    return;
   }
   broker_.apply(session, request_id, static_cast<std::uint16_t>(type), std::move(request), monotonic_now(),
                 effects_);
@@ -93,9 +98,6 @@ void Engine::carry_out() {
   std::vector<UniqueFd> closing;
   std::vector<Parked> parked;
   std::vector<core::Retry> retries;
-  bool closes = false;
-  for (const core::Effect& effect : effects_)
-    closes = closes || std::holds_alternative<core::CloseHandles>(effect);
   for (core::Effect& effect : effects_) {
     if (auto* retry = std::get_if<core::Retry>(&effect)) {
       retries.push_back(std::move(*retry));
@@ -109,18 +111,19 @@ void Engine::carry_out() {
       if (session != sessions_.end()) session->second->ring();
     } else {
       const auto& reply = std::get<core::Reply>(effect);
-      send(reply, reply.after_close && closes ? &parked : nullptr);
+      send(reply, reply.after_close ? &parked : nullptr);
     }
   }
   effects_.clear();
   if (!closing.empty()) {
     close_memory(std::move(closing), std::move(parked));
+  } else if (last_closed_ != last_batch_) {
+    // Who waited for holders is answered later than the memory is let go of, and perhaps before it is closed.
+    // Batches are closed in their order.
+    std::vector<Parked>& last = parked_[last_batch_];
+    std::move(parked.begin(), parked.end(), std::back_inserter(last));
   } else {
-    for (const Parked& waiting : parked) {  // the handles had been closed before
-      const auto session = sessions_.find(waiting.session);
-      if (session == sessions_.end()) continue;
-      session->second->deliver({waiting.frame.request_id, waiting.frame.bytes, {}});
-    }
+    deliver(parked);
   }
   // One level deep: what is applied with its facts is answered.
   for (core::Retry& retry : retries) {
@@ -158,14 +161,19 @@ void Engine::close_memory(std::vector<UniqueFd> fds, std::vector<Parked> parked)
 
 void Engine::closed(std::uint64_t batch, std::size_t fds) {
   note_fds(-static_cast<std::int64_t>(fds));
+  last_closed_ = batch;
   const auto found = parked_.find(batch);
   if (found == parked_.end()) return;
-  for (const Parked& waiting : found->second) {
-    const auto session = sessions_.find(waiting.session);
-    if (session == sessions_.end()) continue;
-    session->second->deliver({waiting.frame.request_id, waiting.frame.bytes, {}});
-  }
+  deliver(found->second);
   parked_.erase(found);
+}
+
+void Engine::deliver(const std::vector<Parked>& answers) {
+  for (const Parked& answer : answers) {
+    const auto session = sessions_.find(answer.session);
+    if (session == sessions_.end()) continue;
+    session->second->deliver({answer.frame.request_id, answer.frame.bytes, {}});
+  }
 }
 
 // A reply points into the core's tables: it is turned into bytes now, even when it is sent later.
@@ -264,9 +272,8 @@ void Engine::close_socket(std::uint32_t uid, UniqueFd socket, std::function<void
 
 // --- read-only levels -----------------------------------------------------------------------------
 
-tl::expected<void, EdgeError> Engine::add_read_only_facts(core::SessionId session,
-                                                          core::AcquireRequest& request) {
-  if (request.access != core::Access::kRead) return {};
+template <class Request>
+tl::expected<void, EdgeError> Engine::add_read_only_facts(core::SessionId session, Request& request) {
   const auto candidates = broker_.readonly_candidates(session, request);
   request.facts.reserve(candidates.size());
   for (const core::Broker::Candidate& candidate : candidates) {

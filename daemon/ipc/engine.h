@@ -100,10 +100,12 @@ class Engine {
   void carry_out_close(const core::CloseHandles& close, std::vector<UniqueFd>& closing);
   void close_memory(std::vector<UniqueFd> fds, std::vector<Parked> parked);
   void closed(std::uint64_t batch, std::size_t fds);
+  void deliver(const std::vector<Parked>& answers);
   void send(const core::Reply& reply, std::vector<Parked>* park);
   [[nodiscard]] EdgeCounters edge_counters(const core::Reply& reply) const;
-  [[nodiscard]] tl::expected<void, EdgeError> add_read_only_facts(core::SessionId session,
-                                                                  core::AcquireRequest& request);
+  // Of an acquire or a refresh.
+  template <class Request>
+  [[nodiscard]] tl::expected<void, EdgeError> add_read_only_facts(core::SessionId session, Request& request);
   [[nodiscard]] tl::expected<core::Level, EdgeError> read_only_level(
       const core::Broker::Candidate& candidate);
   void arm_deadline();
@@ -124,6 +126,7 @@ class Engine {
   std::unordered_set<Recipient*> backlogged_;
   std::map<std::uint64_t, std::vector<Parked>> parked_;  // by batch of the memory lane
   std::uint64_t last_batch_ = 0;
+  std::uint64_t last_closed_ = 0;  // batch
   os::Closer closer_;
 };
 

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "hipbroker/arena.hpp"
+#include "hipbroker/events.hpp"
 #include "hipbroker/hip_look.hpp"
 
 template <class Owner>
@@ -14,6 +15,7 @@ constexpr bool kMoveOnly =
 static_assert(kMoveOnly<hipbroker::Client> && kMoveOnly<hipbroker::Memory> && kMoveOnly<hipbroker::Export> &&
               kMoveOnly<hipbroker::Import> && kMoveOnly<hipbroker::Handles> &&
               kMoveOnly<hipbroker::HipLook> && kMoveOnly<hipbroker::Arena>);
+static_assert(kMoveOnly<hipbroker::Holders> && kMoveOnly<hipbroker::TakenBack>);
 static_assert(std::is_copy_constructible_v<hipbroker::Key>);
 static_assert(std::is_convertible_v<std::chrono::milliseconds, hipbroker::Deadline>);
 static_assert(hipbroker::Deadline::never().ns() == HB_NO_DEADLINE);

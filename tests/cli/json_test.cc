@@ -20,18 +20,23 @@ std::vector<std::string> keys(const Json& json) {
 
 // Scripts read these. A change here breaks them: add keys, never rename or remove one.
 TEST(CliJson, KeysAreStable) {
-  EXPECT_EQ(
-      keys(to_json(sample::listed(1, "kv"))),
-      (std::vector<std::string>{
-          "export_id", "name",     "scope",  "owner_uid",      "owner",  "generation",  "layout_version",
-          "state",     "lifetime", "bytes",  "bytes_declared", "chunks", "allocations", "kind",
-          "device",    "peers",    "leases", "age_ns",         "access", "level",       "metadata_bytes"}));
+  EXPECT_EQ(keys(to_json(sample::listed(1, "kv"))),
+            (std::vector<std::string>{"export_id",      "name",           "scope",
+                                      "owner_uid",      "owner",          "generation",
+                                      "layout_version", "state",          "lifetime",
+                                      "bytes",          "bytes_declared", "chunks",
+                                      "allocations",    "kind",           "device",
+                                      "peers",          "leases",         "age_ns",
+                                      "access",         "level",          "metadata_bytes",
+                                      "max_bytes",      "linger_ns",      "linger_left_ns",
+                                      "tickets",        "descriptors",    "step"}));
   EXPECT_EQ(keys(to_json(sample::process(1, 2, "x"))),
             (std::vector<std::string>{"session_id", "pid", "uid", "gid", "command", "cgroup", "scope",
                                       "connected_ns"}));
   EXPECT_EQ(keys(to_json(sample::held(1, 2, "x"))),
             (std::vector<std::string>{"export_id", "lease_id", "process", "access", "level", "offset",
-                                      "bytes", "age_ns"}));
+                                      "bytes", "age_ns", "state", "listens", "unread_ns", "unmap_asked",
+                                      "ticket", "ticket_left_ns", "acked_step"}));
 }
 
 TEST(CliJson, AbsentIsNullAndSixtyFourBitsStayExact) {

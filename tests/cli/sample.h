@@ -45,6 +45,7 @@ inline hb_listed listed(std::uint64_t id, const char* name) {
   e.access = HB_ACCESS_READ_WRITE;
   e.level = HB_LEVEL_INTENT;
   e.metadata_bytes = 25;
+  e.descriptors = 3;
   return e;
 }
 
@@ -58,6 +59,7 @@ inline hb_held held(std::uint64_t export_id, std::uint32_t pid, const char* comm
   h.offset = 4096;
   h.bytes = 1u << 20;
   h.age_ns = 5'000'000'000;
+  h.state = "live";
   return h;
 }
 

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "cli/sample.h"
+#include "holding_view.h"
 #include "text.h"
 
 namespace hb::cli {
@@ -68,6 +69,58 @@ TEST(CliViews, HoldersFitAndNameTheirExport) {
   EXPECT_NE(text.find("id 99"), std::string::npos);
   EXPECT_NE(text.find("r/per-reader"), std::string::npos);
   EXPECT_EQ(text.find('\t'), std::string::npos);
+}
+
+TEST(CliViews, AStateAndANoteAreColumnsOnlyWhereTheySaySomething) {
+  hb_listed e = wide_listed("rl/weights/layer-000123/attention");
+  const std::array exports{&e};
+  hb_held h = sample::held(e.export_id, 4242, "lmcache");
+  const std::array holders{static_cast<const hb_held*>(&h)};
+  EXPECT_EQ(exports_table(exports).render({}).find("STATE"), std::string::npos);
+  EXPECT_EQ(holders_table(holders, exports).render({}).find("NOTE"), std::string::npos);
+  e.state = "orphaned";
+  h.state = "revoked";
+  h.listens = 1;
+  h.unread_ns = 12'000'000'000;
+  expect_width(exports_table(exports).render({80, true}), 80);
+  EXPECT_NE(exports_table(exports).render({}).find("orphaned"), std::string::npos);
+  expect_width(holders_table(holders, exports).render({80, true}), 80);
+  EXPECT_NE(holders_table(holders, exports).render({}).find("revoked, has not read events for 12s\n"),
+            std::string::npos);
+  h.listens = 0;
+  h.unmap_asked = 1;
+  EXPECT_EQ(holder_note(h), "revoked, asked to unmap, does not listen");
+  h.unread_ns = 0;
+  h.unmap_asked = 0;
+  h.state = "live";
+  h.ticket = 5;
+  h.ticket_left_ns = 3'000'000'000;
+  EXPECT_EQ(holder_note(h), "a ticket of it, kept by the daemon, 3s left");
+}
+
+TEST(CliViews, WhyNamesTheDaemonsOwnHoldItsOwnerAndEveryLease) {
+  hb_listed e = sample::listed(7, "kv/0");
+  hb_held h = sample::held(7, 812, "lmcache");
+  h.lease_id = 12;
+  Holding holding{&e, {&h}};
+  e.leases = 3;
+  EXPECT_EQ(
+      why_text({&holding, 1}),
+      "kv/0 (id 7), 64.0 MiB\nheld by: daemon (3 descriptors); owner pid 4242 vllm 3m12s; lease 12 pid 812 "
+      "lmcache 5s; 2 leases of others\n");
+  e.state = "orphaned";
+  e.linger_left_ns = 41'000'000'000;
+  e.leases = 1;
+  e.tickets = 1;
+  EXPECT_EQ(why_text({&holding, 1}),
+            "kv/0 (id 7, orphaned), 64.0 MiB\nheld by: daemon (linger, 41s left; 3 descriptors, 1 ticket); "
+            "lease 12 "
+            "pid 812 lmcache 5s\n");
+  e.state = "gone";
+  e.descriptors = 0;
+  holding.holders.clear();
+  e.leases = 0;
+  EXPECT_EQ(why_text({&holding, 1}), "kv/0 (id 7, gone), 64.0 MiB\nheld by: nobody\n");
 }
 
 TEST(CliViews, ShowSaysWhatIsKnownAndWhatWasLeftOut) {

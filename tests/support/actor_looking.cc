@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "support/actor_verbs.h"
 #include "support/fd_census.h"
 #include "support/memfd.h"
@@ -37,15 +39,17 @@ void describe(const hb_listed& one, const std::string& prefix, Message& out) {
   for (std::size_t i = 0; i < one.peer_count; ++i)
     peers += (i == 0 ? "" : " ") + std::string(one.peers[i].uuid) + "@" + one.peers[i].pci;
   out.emplace(prefix + "peers", peers);
+  out.emplace(prefix + "descriptors", one.descriptors);
 }
 
-// list [prefix=]: count, names (joined by blanks), 0.name, 0.bytes, ... of the first 20
+// list [prefix=] [ended=1]: count, names (joined by blanks), 0.name, 0.bytes, ... of the first 20
 Message list(ActorState& state, const Message& m) {
   hb_error error = HB_ERROR_INIT;
   hb_list* listed = nullptr;
   const std::string prefix = text_of(m, "prefix");
-  const hb_status status = hb_list_exports(state.client(m), has(m, "prefix") ? prefix.c_str() : nullptr,
-                                           deadline_of(m), &listed, &error);
+  const hb_status status =
+      hb_list_exports_with(state.client(m), has(m, "prefix") ? prefix.c_str() : nullptr,
+                           has(m, "ended") ? HB_LIST_ENDED : 0, deadline_of(m), &listed, &error);
   Message out = outcome(status, error);
   if (status != HB_OK) return out;
   std::string names;
@@ -102,10 +106,19 @@ Message who(ActorState& state, const Message& m) {
   if (status != HB_OK) return out;
   std::string pids;
   std::string uids;
+  std::string states;
+  std::uint64_t unread = 0;
+  std::uint64_t listening = 0;
   for (std::size_t i = 0; i < hb_holders_count(holders) && i < 100; ++i) {
     pids += (i == 0 ? "" : " ") + std::to_string(hb_holders_at(holders, i)->process.pid);
     uids += (i == 0 ? "" : " ") + std::to_string(hb_holders_at(holders, i)->process.uid);
+    states += (i == 0 ? "" : " ") + std::string(hb_holders_at(holders, i)->state);
+    unread = std::max(unread, hb_holders_at(holders, i)->unread_ns);
+    listening += static_cast<unsigned>(hb_holders_at(holders, i)->listens);
   }
+  out.emplace("states", states);
+  out.emplace("unread_ns", unread);
+  out.emplace("listening", listening);
   out.emplace("count", hb_holders_count(holders));
   out.emplace("pids", pids);
   out.emplace("uids", uids);
@@ -121,6 +134,8 @@ Message daemon_status(ActorState& state, const Message& m) {
   out.emplace("exports", status.exports);
   out.emplace("allocations", status.allocations);
   out.emplace("leases", status.leases);
+  out.emplace("ended_held", status.ended_held);
+  out.emplace("events_pending", status.events_pending);
   return out;
 }
 
@@ -160,6 +175,7 @@ Message in_child(ActorState& state, const Message& m) {
   add_import_verbs(table);
   add_handle_verbs(table);
   add_looking_verbs(table);
+  add_event_verbs(table);
   auto [mine, theirs] = channel_pair();
   const pid_t child = ::fork();
   if (child == 0) {

@@ -10,6 +10,7 @@
 namespace hb::test {
 
 ActorState::~ActorState() {
+  listeners.clear();
   for (auto& [name, one] : imports) hb_import_close(one);
   for (auto& [name, one] : handles) hb_handles_release(one);
   for (auto& [name, one] : exports) hb_export_destroy(one);
@@ -71,7 +72,12 @@ Message close_client(ActorState& state, const Message& m) {
   const std::string name = text_of(m, "client", "c");
   hb_client_close(state.client(m));
   state.clients.erase(name);
-  return {{"status", HB_OK}};
+  Message out{{"status", HB_OK}};
+  if (const auto found = state.listeners.find(name); found != state.listeners.end()) {
+    out.emplace("loop", found->second->join());  // it ends with its client
+    state.listeners.erase(found);
+  }
+  return out;
 }
 
 Message client_info(ActorState& state, const Message& m) {
@@ -128,6 +134,11 @@ void add_client_verbs(VerbTable& table) {
   table["stats"] = stats;
 }
 
+namespace {
+VerbTable* g_verbs = nullptr;
+}
+const VerbTable& verbs_of_this_actor() { return *g_verbs; }
+
 int actor_main(const std::vector<std::string>&) { return run_actor({}); }
 
 int run_actor(const VerbTable& more) {
@@ -139,9 +150,11 @@ int run_actor(const VerbTable& more) {
   add_import_verbs(table);
   add_handle_verbs(table);
   add_looking_verbs(table);
+  add_event_verbs(table);
   add_process_verbs(table);
   add_succession_verbs(table);
   for (const auto& [name, verb] : more) table[name] = verb;
+  g_verbs = &table;
   ActorState state;
   while (!state.leaving) {
     const auto message = receive_message(kChannelFd, UINT64_MAX / 2);

@@ -6,12 +6,14 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "hipbroker/arena.h"
 #include "hipbroker/hipbroker.h"
+#include "support/actor_events.h"
 #include "support/channel.h"
 #include "support/raw_peer.h"
 #include "support/role.h"
@@ -33,7 +35,8 @@ struct ActorState {
   std::map<std::string, hb_import*> imports;
   std::map<std::string, hb_handles*> handles;
   std::map<std::string, std::vector<UniqueFd>> fds;
-  std::map<std::string, RawPeer> peers;  // sessions past the library
+  std::map<std::string, RawPeer> peers;                        // sessions past the library
+  std::map<std::string, std::unique_ptr<Listener>> listeners;  // by client
   bool leaving = false;
 
   ActorState() = default;
@@ -54,12 +57,15 @@ void add_export_verbs(VerbTable& table);
 void add_import_verbs(VerbTable& table);
 void add_handle_verbs(VerbTable& table);
 void add_looking_verbs(VerbTable& table);
+void add_event_verbs(VerbTable& table);
 void add_process_verbs(VerbTable& table);
 void add_succession_verbs(VerbTable& table);
 
 // Obeys until it is told to leave, or the test is gone. `more`: verbs besides those of every actor, or in
 // their place.
 int run_actor(const VerbTable& more);
+// All of them, in a process that runs.
+[[nodiscard]] const VerbTable& verbs_of_this_actor();
 int actor_main(const std::vector<std::string>& args);
 
 // The answer for a status with its error.

@@ -27,8 +27,9 @@ enum {
   HB_EVENT_GONE = 8,       /* nobody took it over in time */
   HB_EVENT_CLAIMED = 9,    /* a new owner took it over, under a new generation */
   /* Of the client itself, without an import: */
-  HB_EVENT_SESSION_LOST = 100, /* the daemon died: exports have ended, imports stay readable, none is current */
-  HB_EVENT_SESSION_NEW = 101   /* there is a daemon again: export and import anew */
+  HB_EVENT_SESSION_LOST =
+      100,                   /* the daemon died: exports have ended, imports stay readable, none is current */
+  HB_EVENT_SESSION_NEW = 101 /* there is a daemon again: export and import anew */
 };
 
 typedef struct hb_event {
@@ -57,7 +58,7 @@ typedef void (*hb_event_handler)(const hb_event* event, void* userdata);
 /* A descriptor that becomes readable when there is something to dispatch, also while the daemon is looked
  * for. The number is the same as long as the client is open. Borrowed: only for poll, epoll and select; do
  * not read, write or close it. Subscribes at the first call; what happened to what you hold before is told
- * first. Two descriptors more are open from then on. HB_NO_FDS, HB_TIMEOUT (the daemon did not answer in 2
+ * first. Three descriptors more are open from then on. HB_NO_FDS, HB_TIMEOUT (the daemon did not answer in 2
  * seconds), HB_UNSUPPORTED. */
 HB_API hb_status hb_events_fd(hb_client* client, int* ret_fd, hb_error* error);
 
@@ -88,10 +89,11 @@ HB_API void hb_dispatch_stop(hb_client* client);
 /* Takes an export from its holders, whether it is live or has ended and is still held: by a process of its
  * owner's uid, or on the admin socket. The target is a name (with owner_uid) or, where `name` is NULL, an
  * export_id. First its key is dead, its name free, the daemon's descriptors closed and every holder told;
- * then the call waits up to `grace_ns` for the holders to give it back. `ret_left` (may be NULL): who has not,
- * for hb_holders_free. Nobody can be unmapped from outside: their memory returns when they unmap or exit.
- * Asked again it waits again, and counts 0 exports. HB_DENIED, HB_NOT_FOUND, HB_GONE (by id: it has ended and
- * nobody holds it). HB_TIMEOUT (a deadline before the end of the grace): it is revoked all the same. */
+ * then the call waits up to `grace_ns` for the holders to give it back. `ret_left` (may be NULL): who has
+ * not, for hb_holders_free. Nobody can be unmapped from outside: their memory returns when they unmap or
+ * exit. Asked again it waits again, and counts 0 exports. HB_DENIED, HB_NOT_FOUND, HB_GONE (by id: it has
+ * ended and nobody holds it). HB_TIMEOUT (a deadline before the end of the grace): it is revoked all the
+ * same. */
 HB_API hb_status hb_revoke(hb_client* client, const char* name, uint32_t owner_uid, uint64_t export_id,
                            uint64_t grace_ns, uint64_t deadline_ns, hb_withdrawn* ret_withdrawn,
                            hb_holders** ret_left, hb_error* error);

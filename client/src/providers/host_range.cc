@@ -39,7 +39,8 @@ class HostRange final : public ImportedRange {
                               "shares a page of addresses with the chunk before it; acquire the "
                               "descriptors instead"));
     const bool whole = place->start == 0 && place->bytes == span_;
-    placed_.reserve(placed_.size() + 1);
+    // Before anything is mapped, and not one by one: there may be 65,536.
+    if (placed_.size() == placed_.capacity()) placed_.reserve(2 * placed_.size() + 1);
     if (base_ == nullptr && !whole) {
       auto reserved = put(PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0, nullptr);
       if (!reserved) return reserved;

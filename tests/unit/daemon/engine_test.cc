@@ -72,7 +72,8 @@ class EngineTest : public testing::Test {
     EXPECT_TRUE(session);
     return *session;
   }
-  void export_memory(core::SessionId session, UniqueFd memory, std::uint32_t reader) {
+  void export_memory(core::SessionId session, UniqueFd memory, std::uint32_t reader,
+                     std::uint64_t max_size = 0) {
     std::vector<UniqueFd> fds;
     fds.push_back(std::move(memory));
     auto facts = engine_->admit(std::move(fds), 0);
@@ -82,6 +83,7 @@ class EngineTest : public testing::Test {
     request.acl = {{core::AclEntry::Kind::kUid, reader, core::Access::kReadWrite}};
     request.total_chunks = 1;
     request.total_size = kPage;
+    request.max_size = max_size;
     request.distinct_handles = 1;
     core::NewChunk chunk;
     chunk.handle = 0;
@@ -142,6 +144,83 @@ TEST_F(EngineTest, WithdrawIsAnsweredAfterTheClose) {
     struct stat s {};
     EXPECT_FALSE(::fstat(fd, &s) == 0 && s.st_ino == inode) << "still open";
   }
+  finish();
+}
+
+// Who waits for holders may be answered while the memory is still being closed: not before it is.
+TEST_F(EngineTest, AWithdrawalThatWaitedIsAnsweredAfterTheCloseToo) {
+  FakeRecipient owner;
+  FakeRecipient reader;
+  sessions_ = {connect(owner, 1001), connect(reader, 1002)};
+  export_memory(sessions_[0], sealed_memfd(kPage, 1), 1002);
+  acquire(sessions_[1], 1, 1001);
+  v1::AcquireReply held;
+  ASSERT_TRUE(held.ParseFromString(reader.got.at(0).body));
+  core::WithdrawRequest request;
+  request.target = core::NameRef{"w", std::nullopt};
+  request.wait_ns = UINT64_MAX;
+  engine_->apply(sessions_[0], 2, FrameType::kWithdraw, std::move(request));
+  engine_->apply(sessions_[1], 0, FrameType::kRelease, core::ReleaseRequest{core::LeaseId{held.lease_id()}});
+  EXPECT_EQ(owner.got.size(), 1u) << "the loop has not heard of the close";
+  ASSERT_TRUE(run_until([&] { return owner.got.size() == 2; }));
+  v1::WithdrawReply reply;
+  ASSERT_TRUE(reply.ParseFromString(owner.got[1].body));
+  EXPECT_EQ(reply.withdrawn(), 1u);
+  EXPECT_EQ(reply.holder_count(), 0u);
+  // With nothing on its way to be closed there is nothing to wait for.
+  core::WithdrawRequest none;
+  none.all = true;
+  engine_->apply(sessions_[0], 3, FrameType::kWithdraw, std::move(none));
+  EXPECT_EQ(owner.got.size(), 3u);
+  finish();
+}
+
+// A reader that may only read gets no more by a refresh than by its acquire.
+TEST_F(EngineTest, ARefreshFindsOutTheReadOnlyLevelOfWhatIsNew) {
+  const std::uint32_t me = ::geteuid();
+  FakeRecipient owner;
+  FakeRecipient reader;
+  sessions_ = {connect(owner, me), connect(reader, 1002)};
+  const auto readable = [&](std::uint64_t seed) {
+    UniqueFd memory = sealed_memfd(kPage, seed);
+    EXPECT_EQ(::fchmod(memory.get(), 0444), 0);
+    return memory;
+  };
+  export_memory(sessions_[0], readable(1), 1002, 2 * kPage);
+  acquire(sessions_[1], 1, me);
+  v1::AcquireReply held;
+  ASSERT_TRUE(held.ParseFromString(reader.got.at(0).body));
+  EXPECT_EQ(held.level(), static_cast<std::uint32_t>(core::Level::kPerReader));
+  std::vector<UniqueFd> fds;
+  fds.push_back(readable(2));
+  auto facts = engine_->admit(std::move(fds), me);
+  ASSERT_TRUE(facts);
+  core::ChangeRequest change;
+  change.id = core::ExportId{held.export_id()};
+  change.kind = core::ChangeRequest::Kind::kAppend;
+  change.total_chunks = 1;
+  change.total_size = kPage;
+  change.distinct_handles = 1;
+  core::NewChunk chunk;
+  chunk.handle = 0;
+  chunk.size = kPage;
+  change.chunks = {chunk};
+  change.handles = std::move(*facts);
+  engine_->apply(sessions_[0], 2, FrameType::kChange, std::move(change));
+  ASSERT_EQ(owner.got.back().header.type, FrameType::kChange);
+  engine_->apply(sessions_[1], 2, FrameType::kRefresh,
+                 core::RefreshRequest{core::LeaseId{held.lease_id()}, 1, {}});
+  v1::RefreshReply grown;
+  ASSERT_EQ(reader.got.back().header.type, FrameType::kRefresh);
+  ASSERT_TRUE(grown.ParseFromString(reader.got.back().body));
+  EXPECT_EQ(grown.grant().length(), 2 * kPage);
+  EXPECT_EQ(grown.grant().level(), static_cast<std::uint32_t>(core::Level::kPerReader));
+  engine_->apply(sessions_[1], 3, FrameType::kFetch,
+                 core::FetchRequest{core::LeaseId{held.lease_id()}, 1, 10});
+  ASSERT_EQ(reader.got.back().header.type, FrameType::kFetch);
+  ASSERT_EQ(reader.got.back().handles.size(), 1u);
+  EXPECT_TRUE(reader.got.back().handles[0].read_only);
+  EXPECT_NE(engine_->handles().get_read_only(reader.got.back().handles[0].id), nullptr);
   finish();
 }
 

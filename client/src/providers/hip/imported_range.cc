@@ -34,7 +34,8 @@ class HipRange final : public ImportedRange {
                       "part of one lies between them; acquire the descriptors instead"));
     const Placed placed{part.at, part.object.offset, part.object.bytes,
                         part.object.offset + part.object.bytes == chunk->bytes};
-    placed_.reserve(placed_.size() + 1);
+    // Before anything is mapped, and not one by one: there may be 65,536.
+    if (placed_.size() == placed_.capacity()) placed_.reserve(2 * placed_.size() + 1);
     if (auto added = import_.add({&*chunk, 1}); !added) return added;
     placed_.push_back(placed);
     return {};

@@ -124,7 +124,10 @@ Result<void> MappedRange::add(OwnedHandle handle, std::size_t bytes, std::int64_
   }
   if (auto mapped = map_chunk(chunks_.back(), access_, doing); !mapped)
     return failed(std::move(mapped.error()));
-  set_count(count_ + 1);
+  // One by one: there may be 65,536.
+  host_granted_.store(chunks_.back().host, std::memory_order_relaxed);
+  mapped_ += bytes;
+  ++count_;
   return {};
 }
 
