@@ -353,6 +353,15 @@ void Session::release(std::uint64_t lease_id) noexcept {
   post(FrameType::kRelease, release);
 }
 
+void Session::unmapped(std::uint64_t lease_id) noexcept {
+  if (!mark_.is_here()) return;
+  const Lock lock(lock_);
+  if (is_lost()) return;
+  msg::Unmapped unmapped;
+  unmapped.lease_id = lease_id;
+  post(FrameType::kUnmapped, unmapped);
+}
+
 void Session::end_lease(std::uint64_t lease_id) noexcept {
   if (!mark_.is_here()) return;
   leases_.remove(lease_id);
@@ -453,7 +462,7 @@ Lease& Lease::operator=(Lease&& other) noexcept {
   session_ = std::move(other.session_);
   id_ = other.id_;
   word_ = other.word_;
-  value_ = other.value_;
+  expected_.store(other.expected_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   return *this;
 }
 

@@ -118,7 +118,8 @@ Message stats(ActorState& state, const Message& m) {
               {"withdrawn", stats.withdrawn},
               {"reconnects", stats.reconnects},
               {"mapped_bytes", stats.mapped_bytes},
-              {"failed_frees", stats.failed_frees}};
+              {"failed_frees", stats.failed_frees},
+              {"fetched_fds", stats.fetched_fds}};
   for (int i = 0; i < HB_STATS_REFUSALS; ++i)
     if (stats.refusals[i] != 0) out.emplace("refusal" + std::to_string(i), stats.refusals[i]);
   return out;
@@ -152,6 +153,7 @@ int run_actor(const VerbTable& more) {
   add_looking_verbs(table);
   add_event_verbs(table);
   add_process_verbs(table);
+  add_life_verbs(table);
   add_succession_verbs(table);
   for (const auto& [name, verb] : more) table[name] = verb;
   g_verbs = &table;
