@@ -46,6 +46,8 @@ struct AcquireReply {
   std::vector<Chunk> chunks;
   std::uint64_t object_bytes = 0;
   std::vector<Device> peers;
+  std::uint64_t max_size = 0;
+  bool follows = false;
 
   HB_MESSAGE(AcquireReply, HB_FIELD(1, lease_id), HB_FIELD(2, validity_slot), HB_FIELD(3, validity_value),
              HB_FIELD(4, access), HB_FIELD(5, level), HB_FIELD(6, offset), HB_FIELD(7, length),
@@ -55,7 +57,7 @@ struct AcquireReply {
              HB_FIELD_MAX(17, metadata, limits::kMetadataBytes), HB_FIELD_MAX(18, secret, 16),
              HB_FIELD_MAX(19, name, limits::kNameBytes), HB_FIELD(20, owner_uid),
              HB_FIELD_MAX(21, chunks, limits::kPageChunks), HB_FIELD(22, object_bytes),
-             HB_FIELD_MAX(23, peers, limits::kExportPeers))
+             HB_FIELD_MAX(23, peers, limits::kExportPeers), HB_FIELD(24, max_size), HB_FIELD(25, follows))
 };
 
 struct Fetch {

@@ -34,6 +34,9 @@ template <typename Value>
 inline constexpr bool kIsRepeated<std::vector<Value>> = true;
 template <typename Value>
 inline constexpr bool kIsRepeated<std::span<const Value>> = !std::is_same_v<std::span<const Value>, Bytes>;
+// proto3 writes repeated numbers as one field, and has to read them one by one, too.
+template <typename Value>
+inline constexpr bool kIsPacked = std::is_same_v<Value, std::vector<std::uint64_t>>;
 
 // ---- writing -----------------------------------------------------------------------------------
 
@@ -76,7 +79,9 @@ void write_field(protozero::pbf_writer& writer, std::string& out, const FieldTyp
                  const Message& message) {
   const auto& value = message.*field.member;
   using Value = std::remove_cvref_t<decltype(value)>;
-  if constexpr (kIsRepeated<Value>) {
+  if constexpr (kIsPacked<Value>) {
+    writer.add_packed_uint64(FieldType::kNumber, value.begin(), value.end());
+  } else if constexpr (kIsRepeated<Value>) {
     for (const auto& entry : value) {
       write_value<FieldType::kCoding>(writer, out, FieldType::kNumber, entry, Write::kAlways);
     }
@@ -139,6 +144,20 @@ template <typename FieldType, typename Message>
 bool read_field(protozero::pbf_reader& reader, const FieldType& field, Message& out, Refusal& refusal) {
   auto& value = out.*field.member;
   using Value = std::remove_cvref_t<decltype(value)>;
+  if constexpr (kIsPacked<Value>) {
+    constexpr std::uint32_t kPacked =
+        protozero::tag_and_type(FieldType::kNumber, pbf_wire_type::length_delimited);
+    if (reader.tag_and_type() == kPacked) {
+      for (const std::uint64_t entry : reader.get_packed_uint64()) {
+        if (value.size() == FieldType::kMax) {
+          refusal = {field.name, FieldType::kMax};
+          return true;
+        }
+        value.push_back(entry);
+      }
+      return true;
+    }
+  }
   // A known number of another wire type is an unknown field, as it is to libprotobuf.
   constexpr std::uint32_t kTag = protozero::tag_and_type(FieldType::kNumber, wire_type_of<Value>());
   if (reader.tag_and_type() != kTag) return false;
@@ -150,7 +169,9 @@ bool read_field(protozero::pbf_reader& reader, const FieldType& field, Message& 
       read_value(reader, field, value.emplace_back(), refusal);
     }
   } else if constexpr (kIsOptional<Value>) {
-    read_value(reader, field, value.emplace(), refusal);
+    // Twice the same message: the second adds to the first, as everywhere.
+    if (!value || !IsMessage<typename Value::value_type>) value.emplace();
+    read_value(reader, field, *value, refusal);
   } else {
     read_value(reader, field, value, refusal);
   }

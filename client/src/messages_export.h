@@ -74,11 +74,13 @@ struct Export {
   std::uint32_t max_access = 0;
   std::span<const Chunk> chunks;
   std::span<const Device> peers;
+  std::uint64_t max_size = 0;
+  bool replace = false;
 
   HB_MESSAGE(Export, HB_FIELD(1, name), HB_FIELD(2, metadata), HB_FIELD(3, handle_kind), HB_FIELD(4, device),
              HB_FIELD(5, acl), HB_FIELD(6, lifetime), HB_FIELD(7, linger_ns), HB_FIELD(8, total_chunks),
              HB_FIELD(9, total_size), HB_FIELD(10, distinct_handles), HB_FIELD(11, max_access),
-             HB_FIELD(12, chunks), HB_FIELD(13, peers))
+             HB_FIELD(12, chunks), HB_FIELD(13, peers), HB_FIELD(14, max_size), HB_FIELD(15, replace))
 };
 
 struct ExportChunks {
@@ -104,17 +106,19 @@ struct ExportReply {
   Bytes key;
   Bytes secret;
   std::uint32_t access = 0;
+  std::uint64_t size = 0;
 
   HB_MESSAGE(ExportReply, HB_FIELD(1, export_id), HB_FIELD(2, generation), HB_FIELD(3, layout_version),
              HB_FIELD(4, received_chunks), HB_FIELD(5, complete), HB_FIELD_MAX(6, key, 64),
-             HB_FIELD_MAX(7, secret, 16), HB_FIELD(8, access))
+             HB_FIELD_MAX(7, secret, 16), HB_FIELD(8, access), HB_FIELD(9, size))
 };
 
 struct Withdraw {
   Target target;
   bool all = false;
+  std::uint64_t wait_ns = 0;
 
-  HB_MESSAGE(Withdraw, HB_FIELD(1, target), HB_FIELD(2, all))
+  HB_MESSAGE(Withdraw, HB_FIELD(1, target), HB_FIELD(2, all), HB_FIELD(3, wait_ns))
 };
 
 }  // namespace hb::client::msg

@@ -32,18 +32,29 @@ struct Holder {
   std::uint64_t length = 0;
   std::uint64_t age_ns = 0;
   std::uint64_t export_id = 0;
+  std::uint64_t unread_ns = 0;
+  bool listens = false;
+  bool unmap_asked = false;
+  std::uint64_t ticket = 0;
+  std::uint64_t ticket_left_ns = 0;
+  std::uint64_t acked_step = 0;
+  std::uint32_t state = 0;
 
   HB_MESSAGE(Holder, HB_FIELD(1, lease_id), HB_FIELD(2, process), HB_FIELD(3, access), HB_FIELD(4, level),
-             HB_FIELD(5, offset), HB_FIELD(6, length), HB_FIELD(7, age_ns), HB_FIELD(8, export_id))
+             HB_FIELD(5, offset), HB_FIELD(6, length), HB_FIELD(7, age_ns), HB_FIELD(8, export_id),
+             HB_FIELD(9, unread_ns), HB_FIELD(10, listens), HB_FIELD(11, unmap_asked), HB_FIELD(12, ticket),
+             HB_FIELD(13, ticket_left_ns), HB_FIELD(14, acked_step), HB_FIELD(15, state))
 };
 
 struct WithdrawReply {
   std::uint64_t withdrawn = 0;
   std::vector<Holder> holders;
   bool more_holders = false;
+  std::uint64_t layout_version = 0;
+  std::uint64_t holder_count = 0;
 
   HB_MESSAGE(WithdrawReply, HB_FIELD(1, withdrawn), HB_FIELD_MAX(2, holders, limits::kListEntries),
-             HB_FIELD(3, more_holders))
+             HB_FIELD(3, more_holders), HB_FIELD(4, layout_version), HB_FIELD(5, holder_count))
 };
 
 struct ExportInfo {
@@ -68,6 +79,12 @@ struct ExportInfo {
   std::uint32_t metadata_bytes = 0;
   bool size_declared = false;
   std::vector<Device> peers;
+  std::uint64_t max_size = 0;
+  std::uint64_t linger_ns = 0;
+  std::uint64_t linger_left_ns = 0;
+  std::uint64_t tickets = 0;
+  std::uint64_t descriptors = 0;
+  std::uint64_t step = 0;
 
   HB_MESSAGE(ExportInfo, HB_FIELD(1, export_id), HB_FIELD_MAX(2, name, limits::kNameBytes),
              HB_FIELD(3, scope), HB_FIELD(4, owner_uid), HB_FIELD(5, owner), HB_FIELD(6, generation),
@@ -75,14 +92,17 @@ struct ExportInfo {
              HB_FIELD(11, chunks), HB_FIELD(12, allocations), HB_FIELD(13, handle_kind), HB_FIELD(14, device),
              HB_FIELD(15, leases), HB_FIELD(16, age_ns), HB_FIELD(17, access), HB_FIELD(18, level),
              HB_FIELD(19, metadata_bytes), HB_FIELD(20, size_declared),
-             HB_FIELD_MAX(21, peers, limits::kExportPeers))
+             HB_FIELD_MAX(21, peers, limits::kExportPeers), HB_FIELD(22, max_size), HB_FIELD(23, linger_ns),
+             HB_FIELD(24, linger_left_ns), HB_FIELD(25, tickets), HB_FIELD(26, descriptors),
+             HB_FIELD(27, step))
 };
 
 struct List {
   std::uint64_t cursor = 0;
   Text prefix;
+  bool ended = false;
 
-  HB_MESSAGE(List, HB_FIELD(1, cursor), HB_FIELD(2, prefix))
+  HB_MESSAGE(List, HB_FIELD(1, cursor), HB_FIELD(2, prefix), HB_FIELD(3, ended))
 };
 
 struct ListReply {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "fd_room.h"
+#include "verb.h"
 #include "wire/key.h"
 #include "wire/limits.h"
 #include "wire/packet_socket.h"
@@ -23,37 +24,6 @@ int poll_timeout_ms(std::uint64_t deadline_ns) {
   if (now >= deadline_ns) return 0;
   // Rounded up: waking before the deadline would only poll again.
   return static_cast<int>(std::min<std::uint64_t>((deadline_ns - now + 999'999) / 1'000'000, 3'600'000));
-}
-
-const char* verb(FrameType type) {
-  switch (type) {
-    case FrameType::kHello:
-      return "hello";
-    case FrameType::kExport:
-      return "export";
-    case FrameType::kExportChunks:
-      return "export of further chunks";
-    case FrameType::kAcquire:
-      return "acquire";
-    case FrameType::kFetch:
-      return "fetch of further chunks";
-    case FrameType::kWithdraw:
-      return "withdraw";
-    case FrameType::kList:
-      return "list";
-    case FrameType::kShow:
-      return "show";
-    case FrameType::kWho:
-      return "who";
-    case FrameType::kPing:
-      return "ping";
-    case FrameType::kSharePage:
-      return "page of validity words";
-    case FrameType::kStatus:
-      return "status";
-    default:
-      return "request";
-  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <boost/asio/post.hpp>
+#include <cerrno>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -68,7 +69,7 @@ void Engine::apply(core::SessionId session, std::uint64_t request_id, FrameType 
     if (auto added = add_read_only_facts(session, *acquire); !added) {
       const auto recipient = sessions_.find(session);
       if (recipient != sessions_.end())
-        recipient->second->deliver({request_id, writer_.error(request_id, added.error()), {}, false});
+        recipient->second->deliver({request_id, writer_.error(request_id, added.error()), {}});
       return;
     }
   }
@@ -102,6 +103,9 @@ void Engine::carry_out() {
       if (session != sessions_.end()) session->second->set_validity(validity->slot, validity->value);
     } else if (const auto* close = std::get_if<core::CloseHandles>(&effect)) {
       carry_out_close(*close, closing);
+    } else if (const auto* ring = std::get_if<core::Ring>(&effect)) {
+      const auto session = sessions_.find(ring->session);
+      if (session != sessions_.end()) session->second->ring();
     } else {
       const auto& reply = std::get<core::Reply>(effect);
       send(reply, reply.after_close && closes ? &parked : nullptr);
@@ -114,7 +118,7 @@ void Engine::carry_out() {
     for (const Parked& waiting : parked) {  // the handles had been closed before
       const auto session = sessions_.find(waiting.session);
       if (session == sessions_.end()) continue;
-      session->second->deliver({waiting.frame.request_id, waiting.frame.bytes, {}, false});
+      session->second->deliver({waiting.frame.request_id, waiting.frame.bytes, {}});
     }
   }
   // One level deep: what is applied with its facts is answered.
@@ -158,7 +162,7 @@ void Engine::closed(std::uint64_t batch, std::size_t fds) {
   for (const Parked& waiting : found->second) {
     const auto session = sessions_.find(waiting.session);
     if (session == sessions_.end()) continue;
-    session->second->deliver({waiting.frame.request_id, waiting.frame.bytes, {}, false});
+    session->second->deliver({waiting.frame.request_id, waiting.frame.bytes, {}});
   }
   parked_.erase(found);
 }
@@ -171,13 +175,13 @@ void Engine::send(const core::Reply& reply, std::vector<Parked>* park) {
   OutFrame frame;
   frame.request_id = reply.request_id;
   frame.bytes = writer_.reply(reply, edge_counters(reply));
-  const core::Page* page = nullptr;
-  if (const auto* acquired = std::get_if<core::Acquired>(&reply.body)) page = &acquired->page;
-  if (const auto* fetched = std::get_if<core::Fetched>(&reply.body)) page = &fetched->page;
-  if (page != nullptr) {
-    frame.handles = page->handles;
-    frame.read_only = page->read_only;
-  }
+  out_handles_.clear();
+  append_handles(reply.body, out_handles_);
+  // What fits no frame became an error, which carries nothing.
+  const auto written = decode_frame(frame.bytes);
+  const bool whole = !written || written->header.type != FrameType::kError;
+  if (whole) frame.handles = out_handles_;
+  if (whole && std::holds_alternative<core::Subscribed>(reply.body)) return session->second->subscribe(frame);
   if (park != nullptr) {
     park->push_back({reply.session, QueuedFrame::copy_of(frame)});
   } else {
@@ -309,6 +313,15 @@ bool Engine::has_room(std::uint64_t fds) const {
 std::uint64_t Engine::session_budget() const {
   const std::uint64_t taken = limits::fd_reserve(config_.fd_limit) + config_.fd_base;
   return config_.fd_limit > taken ? (config_.fd_limit - taken) / config_.fds_per_session : 0;
+}
+
+EdgeError Engine::system_error(const std::string& what, const SysError& cause) const {
+  EdgeError error = cause.code == EMFILE || cause.code == ENFILE
+                        ? no_fds(what + " could not be made")
+                        : edge_error(HB_SYSTEM, what + ": " + cause.text());
+  error.sys_errno = cause.code;
+  error.operation = cause.operation;
+  return error;
 }
 
 EdgeError Engine::no_fds(const std::string& message) const {

@@ -28,13 +28,16 @@ namespace hb::ipc {
 
 [[nodiscard]] core::Time monotonic_now();
 
-// What the engine sees of a session. None of these calls the engine back.
+// What the engine sees of a session. None of these calls apply(), connect() or disconnect().
 class Recipient {
  public:
   virtual ~Recipient() = default;
   virtual void deliver(const OutFrame& frame) = 0;
   virtual void set_validity(std::uint32_t slot, std::uint32_t value) = 0;
   virtual void drop_handles(std::span<const core::HandleId> handles, const Outbox::GoneFrame& gone) = 0;
+  // Sends `frame` with one descriptor more, a new doorbell that takes the place of the old; or an error.
+  virtual void subscribe(const OutFrame& frame) = 0;
+  virtual void ring() = 0;
 };
 
 class Engine {
@@ -72,6 +75,8 @@ class Engine {
   void note_fds(std::int64_t change) { broker_.note_extra_fds(change); }
   [[nodiscard]] bool has_room(std::uint64_t fds) const;
   [[nodiscard]] EdgeError no_fds(const std::string& message) const;
+  // `what` could not be made: NO_FDS where descriptors are the reason.
+  [[nodiscard]] EdgeError system_error(const std::string& what, const SysError& cause) const;
   [[nodiscard]] std::uint64_t session_budget() const;  // sessions that fit beside nothing else
 
   [[nodiscard]] ReplyWriter& writer() { return writer_; }
@@ -107,7 +112,8 @@ class Engine {
   core::Broker broker_;
   HandleStore handles_;
   ReplyWriter writer_;
-  core::Effects effects_;  // reused
+  core::Effects effects_;               // reused
+  std::vector<OutHandle> out_handles_;  // reused
   core::Time started_;
   std::unordered_map<core::SessionId, Recipient*> sessions_;
   std::unordered_set<Recipient*> backlogged_;

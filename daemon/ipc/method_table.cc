@@ -9,7 +9,7 @@ namespace {
 
 // clang-format off
 //                                                    hello  admin  fds    mutat. one-way
-constexpr std::array<Method, 15> kMethods{{
+constexpr std::array<Method, 33> kMethods{{
     {FrameType::kHello, "hello",                      false, false, false, false, false},
     {FrameType::kExport, "export",                    true,  false, true,  true,  false},
     {FrameType::kExportChunks, "export-chunks",       true,  false, true,  true,  false},
@@ -25,6 +25,24 @@ constexpr std::array<Method, 15> kMethods{{
     {FrameType::kSharePage, "share-page",             true,  false, false, false, false},
     {FrameType::kStatus, "status",                    true,  true,  false, false, false},
     {FrameType::kCancel, "cancel",                    true,  false, false, false, true},
+    {FrameType::kChange, "change",                    true,  false, true,  true,  false},
+    {FrameType::kRefresh, "refresh",                  true,  false, false, false, false},
+    {FrameType::kRevoke, "revoke",                    true,  false, false, true,  false},
+    {FrameType::kSuspend, "suspend",                  true,  false, false, true,  false},
+    {FrameType::kUnmapped, "unmapped",                true,  false, false, false, true},
+    {FrameType::kClaim, "claim",                      true,  false, false, true,  false},
+    {FrameType::kMakeTicket, "make-ticket",           true,  false, false, true,  false},
+    {FrameType::kDropTicket, "drop-ticket",           true,  false, false, true,  false},
+    {FrameType::kSubscribe, "subscribe",              true,  false, false, false, false},
+    {FrameType::kTakeEvents, "take-events",           true,  false, false, false, false},
+    {FrameType::kPublish, "publish",                  true,  false, false, true,  false},
+    {FrameType::kWaitStep, "wait-step",               true,  false, false, false, false},
+    {FrameType::kAckStep, "ack-step",                 true,  false, false, false, true},
+    {FrameType::kWaitAcks, "wait-acks",               true,  false, false, false, false},
+    {FrameType::kJoin, "join",                        true,  false, false, true,  false},
+    {FrameType::kReady, "ready",                      true,  false, false, false, false},
+    {FrameType::kGroupAppend, "group-append",         true,  false, false, false, false},
+    {FrameType::kLeave, "leave",                      true,  false, false, false, true},
 }};
 // clang-format on
 

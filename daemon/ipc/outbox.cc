@@ -14,7 +14,6 @@ QueuedFrame QueuedFrame::copy_of(const OutFrame& frame) {
   queued.request_id = frame.request_id;
   queued.bytes.assign(frame.bytes.begin(), frame.bytes.end());
   queued.handles.assign(frame.handles.begin(), frame.handles.end());
-  queued.read_only = frame.read_only;
   return queued;
 }
 
@@ -41,8 +40,9 @@ void Outbox::clear() {
 
 void Outbox::drop_handles(std::span<const core::HandleId> handles, const GoneFrame& gone) {
   for (QueuedFrame& frame : frames_) {
-    const auto ended =
-        std::find_first_of(frame.handles.begin(), frame.handles.end(), handles.begin(), handles.end());
+    const auto ended = std::find_first_of(
+        frame.handles.begin(), frame.handles.end(), handles.begin(), handles.end(),
+        [](const OutHandle& carried, core::HandleId closed) { return carried.id == closed; });
     if (ended == frame.handles.end()) continue;
     bytes_ -= frame.bytes.size();
     fds_ -= frame.fds();

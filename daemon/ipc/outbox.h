@@ -18,19 +18,24 @@
 
 namespace hb::ipc {
 
+// A descriptor of a frame. One frame may bring several grants, which differ in what they allow.
+struct OutHandle {
+  core::HandleId id;
+  bool read_only = false;  // its read-only reopening, where there is one
+  bool operator==(const OutHandle&) const = default;
+};
+
 // A frame on its way out. Borrowed for the length of a call.
 struct OutFrame {
   std::uint64_t request_id = 0;
   std::span<const std::byte> bytes;  // header and body
-  std::span<const core::HandleId> handles;
-  bool read_only = false;  // the read-only reopening of a handle where there is one
+  std::span<const OutHandle> handles;
 };
 
 struct QueuedFrame {
   std::uint64_t request_id = 0;
   std::vector<std::byte> bytes;
-  std::vector<core::HandleId> handles;
-  bool read_only = false;
+  std::vector<OutHandle> handles;
   std::vector<UniqueFd> owned;  // descriptors that only this frame holds
 
   [[nodiscard]] static QueuedFrame copy_of(const OutFrame& frame);

@@ -94,6 +94,7 @@ void Session::end(const std::string& why) {
   ::shutdown(socket.get(), SHUT_RDWR);
   outbox_.clear();
   page_ = {};
+  drop_doorbell();
   words_ = {};
   engine_.close_socket(who_.uid, std::move(socket),
                        [&host = host_, uid = who_.uid] { host.socket_closed(uid); });

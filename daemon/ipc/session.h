@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "ipc/doorbell.h"
 #include "ipc/engine.h"
 #include "ipc/method_table.h"
 #include "ipc/outbox.h"
@@ -67,6 +68,8 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   void deliver(const OutFrame& frame) override;
   void set_validity(std::uint32_t slot, std::uint32_t value) override;
   void drop_handles(std::span<const core::HandleId> handles, const Outbox::GoneFrame& gone) override;
+  void subscribe(const OutFrame& frame) override;
+  void ring() override;
 
  private:
   void set_state(SessionState next);
@@ -85,6 +88,8 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   enum class Sent : std::uint8_t { kSent, kLater, kFailed };
   [[nodiscard]] Sent send_now(const OutFrame& frame, std::span<const UniqueFd> owned);
   void enqueue(QueuedFrame frame);
+  void deliver_owned(const OutFrame& frame, UniqueFd fd);
+  void drop_doorbell();
   void wait_writable();
   void retry_soon();
   void flush();
@@ -109,6 +114,7 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   bool waiting_readable_ = false;  // two waits at once would each go on for ever
   bool too_many_in_flight_logged_ = false;
   os::ValidityPage page_;
+  Doorbell doorbell_;                 // counted in the engine's budget while it is there
   std::vector<std::uint32_t> words_;  // of the validity page, until it is made and when it is made again
 };
 

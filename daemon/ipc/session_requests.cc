@@ -3,7 +3,6 @@
 //
 // What a session does with each request: the edge answers some itself, the core the rest.
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "ipc/session.h"
@@ -41,8 +40,7 @@ void Session::on_request(const Method& method, const FrameView& frame, std::vect
         return payload.error().status == HB_PROTO ? fail(request_id, payload.error())
                                                   : answer(request_id, payload.error());
       }
-      return deliver(
-          {request_id, engine_.writer().ping(request_id, *payload, engine_.uptime_ns()), {}, false});
+      return deliver({request_id, engine_.writer().ping(request_id, *payload, engine_.uptime_ns()), {}});
     }
     default:
       return on_core_request(method, frame, std::move(fds));
@@ -80,7 +78,7 @@ void Session::on_hello(const FrameView& frame) {
   reply.admin = principal_.admin;
   reply.uid = who_.uid;
   reply.pid = who_.pid;
-  deliver({request_id, engine_.writer().hello(request_id, reply), {}, false});
+  deliver({request_id, engine_.writer().hello(request_id, reply), {}});
 }
 
 // Asked again (the answer met a client without free descriptors): the page is made anew, and what the session
@@ -88,23 +86,12 @@ void Session::on_hello(const FrameView& frame) {
 void Session::on_share_page(std::uint64_t request_id) {
   auto made = os::ValidityPage::make();
   if (!made) {
-    EdgeError error = made.error().code == EMFILE || made.error().code == ENFILE
-                          ? engine_.no_fds("the page of validity words could not be made")
-                          : edge_error(HB_SYSTEM, "the page of validity words: " + made.error().text());
-    error.sys_errno = made.error().code;
-    error.operation = made.error().operation;
-    return answer(request_id, error);
+    return answer(request_id, engine_.system_error("the page of validity words", made.error()));
   }
   if (page_) page_.clear(static_cast<std::uint32_t>(words_.size()));
   page_ = std::move(made->page);
   for (std::uint32_t slot = 0; slot < words_.size(); ++slot) page_.store(slot, words_[slot]);
-  const OutFrame frame{request_id, engine_.writer().share_page(request_id), {}, false};
-  std::array<UniqueFd, 1> owned{std::move(made->descriptor)};
-  if (!outbox_.empty() || send_now(frame, owned) == Sent::kLater) {
-    QueuedFrame queued = QueuedFrame::copy_of(frame);
-    queued.owned.push_back(std::move(owned[0]));
-    enqueue(std::move(queued));
-  }
+  deliver_owned({request_id, engine_.writer().share_page(request_id), {}}, std::move(made->descriptor));
 }
 
 void Session::on_core_request(const Method& method, const FrameView& frame, std::vector<UniqueFd> fds) {
@@ -121,25 +108,30 @@ void Session::on_core_request(const Method& method, const FrameView& frame, std:
 
 bool Session::admit_into(core::Request& request, std::uint64_t request_id, std::vector<UniqueFd> fds) {
   auto facts = engine_.admit(std::move(fds), who_.uid);
-  auto* first = std::get_if<core::ExportRequest>(&request);
-  auto* more = std::get_if<core::ExportChunksRequest>(&request);
+  const auto* more = std::get_if<core::ExportChunksRequest>(&request);
+  const auto with_page = [&request](auto&& use) {  // the method table lets descriptors in with no others
+    if (auto* first = std::get_if<core::ExportRequest>(&request)) return use(*first);
+    if (auto* change = std::get_if<core::ChangeRequest>(&request)) return use(*change);
+    return use(std::get<core::ExportChunksRequest>(request));
+  };
   if (facts) {
-    (first != nullptr ? first->handles : more->handles) = std::move(*facts);
+    with_page([&](auto& page) { page.handles = std::move(*facts); });
     return true;
   }
-  // Named by the export's chunk, not by the frame's descriptor: that is what the exporter knows.
-  const auto& chunks = first != nullptr ? first->chunks : more->chunks;
+  // Named by the chunk of what is sent, not by the frame's descriptor: that is what the exporter knows.
   std::uint64_t chunk = more != nullptr ? more->first : 0;
-  for (const core::NewChunk& candidate : chunks) {
-    if (candidate.handle == facts.error().index) break;
-    ++chunk;
-  }
+  with_page([&](const auto& page) {
+    for (const core::NewChunk& candidate : page.chunks) {
+      if (candidate.handle == facts.error().index) break;
+      ++chunk;
+    }
+  });
   EdgeError error = edge_error(
       HB_BAD_HANDLE, "chunk " + std::to_string(chunk) + ": the descriptor is " + facts.error().reason);
   error.chunk = chunk + 1;
   host_.log_fault(who_, "refused: " + error.message);
   answer(request_id, error);
-  // An export is whole or not at all.
+  // An export is whole or not at all, and so is a change. Of a first page the core has heard nothing.
   if (more != nullptr) engine_.apply(id_, 0, FrameType::kExportAbort, core::ExportAbortRequest{more->id});
   return false;
 }

@@ -17,12 +17,12 @@ void Session::answer(std::uint64_t request_id, const EdgeError& error) {
     host_.log_fault(who_, "one-way request refused: " + error.message);
     return;
   }
-  deliver({request_id, engine_.writer().error(request_id, error), {}, false});
+  deliver({request_id, engine_.writer().error(request_id, error), {}});
 }
 
 void Session::fail(std::uint64_t request_id, const EdgeError& error) {
   host_.log_fault(who_, "disconnected: " + error.message);
-  deliver({request_id, engine_.writer().error(request_id, error), {}, false});
+  deliver({request_id, engine_.writer().error(request_id, error), {}});
   fail_later(error.message);
 }
 
@@ -41,13 +41,15 @@ void Session::deliver(const OutFrame& frame) {
 Session::Sent Session::send_now(const OutFrame& frame, std::span<const UniqueFd> owned) {
   std::array<int, limits::kFrameFds> fds;
   std::size_t count = 0;
-  for (const core::HandleId handle : frame.handles) {
-    const UniqueFd* fd = frame.read_only ? engine_.handles().get_read_only(handle) : nullptr;
-    if (fd == nullptr) fd = engine_.handles().get(handle);
+  for (const OutHandle& handle : frame.handles) {
+    const UniqueFd* fd = handle.read_only ? engine_.handles().get_read_only(handle.id) : nullptr;
+    if (fd == nullptr) fd = engine_.handles().get(handle.id);
     if (fd == nullptr || count == fds.size()) {
-      host_.log_fault(
-          who_, "disconnected: an answer names a handle that has ended; this is a defect, please report");
-      fail_later("an answer names a handle that has ended");
+      const std::string why = fd == nullptr ? std::string("an answer names a handle that has ended")
+                                            : "an answer carries " + std::to_string(frame.handles.size()) +
+                                                  " descriptors, a frame " + std::to_string(fds.size());
+      host_.log_fault(who_, "disconnected: " + why + "; this is a defect, please report");
+      fail_later(why);
       return Sent::kFailed;
     }
     fds[count++] = fd->get();
@@ -116,13 +118,50 @@ void Session::flush() {
   if (state_ == SessionState::kFailing || state_ == SessionState::kEnded) return;
   while (!outbox_.empty()) {
     const QueuedFrame& next = outbox_.front();
-    const Sent sent = send_now({next.request_id, next.bytes, next.handles, next.read_only}, next.owned);
+    const Sent sent = send_now({next.request_id, next.bytes, next.handles}, next.owned);
     if (sent != Sent::kSent) return;
     outbox_.pop();
   }
   engine_.set_backlogged(*this, false);
   deadline_.cancel();
   wait_readable();
+}
+
+void Session::deliver_owned(const OutFrame& frame, UniqueFd fd) {
+  std::array<UniqueFd, 1> owned{std::move(fd)};
+  if (outbox_.empty() && send_now(frame, owned) != Sent::kLater) return;
+  QueuedFrame queued = QueuedFrame::copy_of(frame);
+  queued.owned.push_back(std::move(owned[0]));
+  enqueue(std::move(queued));
+}
+
+void Session::subscribe(const OutFrame& frame) {
+  if (state_ == SessionState::kFailing || state_ == SessionState::kEnded) return;
+  // Without a doorbell the core still takes the session for subscribed: events gather within their bound, are
+  // taken by a later TakeEvents, and asking again is the way out.
+  if (!doorbell_ && !engine_.has_room(1)) {
+    return answer(frame.request_id, engine_.no_fds("the socket that tells of events could not be made"));
+  }
+  auto made = Doorbell::make();
+  if (!made) {
+    return answer(frame.request_id, engine_.system_error("the socket that tells of events", made.error()));
+  }
+  const bool again = static_cast<bool>(doorbell_);
+  drop_doorbell();
+  doorbell_ = std::move(made->doorbell);
+  engine_.note_fds(1);
+  deliver_owned(frame, std::move(made->heard));
+  if (again) ring();  // what the old one rang for may not have been taken
+}
+
+void Session::ring() {
+  if (doorbell_ && !doorbell_.ring()) engine_.note_fds(-1);
+}
+
+void Session::drop_doorbell() {
+  if (!doorbell_) return;
+  doorbell_ = {};
+  engine_.note_fds(-1);
 }
 
 void Session::set_validity(std::uint32_t slot, std::uint32_t value) {

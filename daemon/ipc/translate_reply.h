@@ -14,6 +14,7 @@
 
 #include "core/effect.h"
 #include "ipc/edge_error.h"
+#include "ipc/outbox.h"
 #include "wire/frame.h"
 
 namespace hb::ipc {
@@ -57,6 +58,9 @@ class ReplyWriter {
   struct Messages;
   std::unique_ptr<Messages> messages_;
 };
+
+// The handles an answer carries, in the order in which its chunks count them.
+void append_handles(const core::ReplyBody& body, std::vector<OutHandle>& out);
 
 // "hipbrokerd 0.1.0"
 [[nodiscard]] const std::string& daemon_name();

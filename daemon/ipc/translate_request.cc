@@ -3,16 +3,13 @@
 #include "ipc/translate_request.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 #include <vector>
 
-#include "hipbroker/v1/broker.pb.h"
+#include "ipc/translate_request_parts.h"
 #include "wire/limits.h"
 
 namespace hb::ipc {
-
-namespace v1 = hipbroker::v1;
 
 struct RequestReader::Messages {
   v1::Hello hello;
@@ -29,108 +26,27 @@ struct RequestReader::Messages {
   v1::Ping ping;
   v1::Status status;
   v1::Cancel cancel;
+  v1::Change change;
+  v1::Refresh refresh;
+  v1::Revoke revoke;
+  v1::Suspend suspend;
+  v1::Unmapped unmapped;
+  v1::Claim claim;
+  v1::MakeTicket make_ticket;
+  v1::DropTicket drop_ticket;
+  v1::Subscribe subscribe;
+  v1::TakeEvents take_events;
+  v1::Publish publish;
+  v1::WaitStep wait_step;
+  v1::AckStep ack_step;
+  v1::WaitAcks wait_acks;
+  v1::Join join;
+  v1::Ready ready;
+  v1::GroupAppend group_append;
+  v1::Leave leave;
 };
 
 namespace {
-
-template <class T>
-using Result = tl::expected<T, EdgeError>;
-
-tl::unexpected<EdgeError> invalid(std::string message) {
-  return tl::unexpected(edge_error(HB_INVALID, std::move(message)));
-}
-
-tl::unexpected<EdgeError> too_much(const char* what, std::uint64_t used, std::uint64_t limit) {
-  return tl::unexpected(over_limit(what, used, limit));
-}
-
-template <class Message>
-Result<const Message*> parse(Message& message, std::span<const std::byte> body, const char* name) {
-  if (!message.ParseFromArray(body.data(), static_cast<int>(body.size()))) {
-    return tl::unexpected(
-        edge_error(HB_PROTO, std::string("the body of ") + name + " (" + std::to_string(body.size()) +
-                                 " bytes) is not a hipbroker.v1 message, or a string in it is not UTF-8"));
-  }
-  return &message;
-}
-
-Result<core::Access> access_of(std::uint32_t value, const char* what) {
-  if (value == 1) return core::Access::kRead;
-  if (value == 3) return core::Access::kReadWrite;
-  return invalid(std::string(what) + " is " + std::to_string(value) +
-                 ", expected 1 (read) or 3 (read and write)");
-}
-
-Result<core::NameRef> name_of(const v1::NameRef& ref) {
-  if (ref.name().size() > limits::kNameBytes)
-    return too_much("name bytes", ref.name().size(), limits::kNameBytes);
-  core::NameRef name{ref.name(), std::nullopt};
-  if (ref.owner_case() == v1::NameRef::kUid) name.owner_uid = ref.uid();
-  return name;
-}
-
-Result<core::Target> target_of(const v1::Target& target, bool by_id) {
-  switch (target.by_case()) {
-    case v1::Target::kKey: {
-      KeyBytes key{};
-      if (target.key().size() != key.size()) {
-        return invalid("a key is " + std::to_string(key.size()) + " bytes, this one has " +
-                       std::to_string(target.key().size()));
-      }
-      std::memcpy(key.data(), target.key().data(), key.size());
-      return core::Target(key);
-    }
-    case v1::Target::kName:
-      return name_of(target.name()).map([](core::NameRef name) { return core::Target(std::move(name)); });
-    case v1::Target::kExportId:
-      if (!by_id) return invalid("an acquire names its export by key or by name, not by id");
-      return core::Target(core::ExportId{target.export_id()});
-    case v1::Target::BY_NOT_SET:
-      break;
-  }
-  return core::Target();
-}
-
-Result<std::vector<core::NewChunk>> chunks_of(const google::protobuf::RepeatedPtrField<v1::Chunk>& chunks,
-                                              std::size_t fd_count) {
-  if (static_cast<std::size_t>(chunks.size()) > limits::kPageChunks) {
-    return too_much("chunks of one page", static_cast<std::uint64_t>(chunks.size()), limits::kPageChunks);
-  }
-  std::vector<core::NewChunk> result;
-  result.reserve(static_cast<std::size_t>(chunks.size()));
-  std::vector<bool> used(fd_count, false);
-  for (const v1::Chunk& chunk : chunks) {
-    const std::string number = "chunk " + std::to_string(result.size());
-    if (chunk.opaque().size() > limits::kOpaqueBytes) {
-      EdgeError error = over_limit("opaque bytes of a chunk", chunk.opaque().size(), limits::kOpaqueBytes);
-      error.chunk = result.size() + 1;
-      return tl::unexpected(std::move(error));
-    }
-    core::NewChunk made;
-    if (chunk.handle() > fd_count) {
-      EdgeError error =
-          edge_error(HB_INVALID, number + " of the page names descriptor " + std::to_string(chunk.handle()) +
-                                     ", the frame carries " + std::to_string(fd_count));
-      error.chunk = result.size() + 1;
-      return tl::unexpected(std::move(error));
-    }
-    if (chunk.handle() != 0) {
-      made.handle = chunk.handle() - 1;
-      used[made.handle] = true;
-    }
-    made.offset = chunk.offset();
-    made.size = chunk.size();
-    made.identity = chunk.identity();
-    made.object_size = chunk.object_size();
-    made.opaque = chunk.opaque();
-    result.push_back(std::move(made));
-  }
-  if (const auto unused = std::find(used.begin(), used.end(), false); unused != used.end()) {
-    return invalid("descriptor " + std::to_string(unused - used.begin() + 1) + " of the frame's " +
-                   std::to_string(fd_count) + " belongs to no chunk of the page");
-  }
-  return result;
-}
 
 Result<core::HandleKind> kind_of(std::uint32_t number) {
   switch (number) {
@@ -206,10 +122,8 @@ Result<core::Request> export_request(const v1::Export& message, std::size_t fd_c
   }
   auto placement = placement_of(message);
   if (!placement) return tl::unexpected(std::move(placement.error()));
-  if (message.lifetime() > static_cast<std::uint32_t>(core::Lifetime::kPersist)) {
-    return invalid("lifetime is " + std::to_string(message.lifetime()) +
-                   ", expected 0 (owner), 1 (linger) or 2 (persist)");
-  }
+  const auto lifetime = lifetime_of(message.lifetime());
+  if (!lifetime) return tl::unexpected(lifetime.error());
   const auto kind = kind_of(message.handle_kind());
   if (!kind) return tl::unexpected(kind.error());
   auto acl = acl_of(message.acl());
@@ -227,21 +141,20 @@ Result<core::Request> export_request(const v1::Export& message, std::size_t fd_c
   request.kind = *kind;
   request.placement = std::move(*placement);
   request.acl = std::move(*acl);
-  request.lifetime = static_cast<core::Lifetime>(message.lifetime());
+  request.lifetime = *lifetime;
   request.linger_ns = message.linger_ns();
   request.total_chunks = message.total_chunks();
   request.total_size = message.total_size();
   request.distinct_handles = message.distinct_handles();
+  request.max_size = message.max_size();
+  request.replace = message.replace();
   request.chunks = std::move(*chunks);
   return core::Request(std::move(request));
 }
 
 Result<core::Request> acquire_request(const v1::Acquire& message) {
-  auto target = target_of(message.target(), false);
+  auto target = target_by_key_or_name(message.target(), "an acquire");
   if (!target) return tl::unexpected(std::move(target.error()));
-  if (std::holds_alternative<std::monostate>(*target)) {
-    return invalid("an acquire needs the key or the name of an export");
-  }
   const auto access = access_of(message.access(), "the access of an acquire");
   if (!access) return tl::unexpected(access.error());
   if (message.demand_level() > static_cast<std::uint32_t>(core::Level::kSealed)) {
@@ -259,14 +172,6 @@ Result<core::Request> acquire_request(const v1::Acquire& message) {
   return core::Request(std::move(request));
 }
 
-template <class Made, class Message>
-Result<core::Request> with_target(Made made, const Message& message) {
-  auto target = target_of(message.target(), true);
-  if (!target) return tl::unexpected(std::move(target.error()));
-  made.target = std::move(*target);
-  return core::Request(std::move(made));
-}
-
 }  // namespace
 
 RequestReader::RequestReader() : messages_(std::make_unique<Messages>()) {}
@@ -275,6 +180,9 @@ RequestReader::~RequestReader() = default;
 Result<core::Request> RequestReader::read(FrameType type, std::span<const std::byte> body,
                                           std::size_t fd_count) {
   Messages& m = *messages_;
+  const auto through = [body](auto& message, const char* name) {
+    return parse(message, body, name).and_then([](const auto* parsed) { return request_of(*parsed); });
+  };
   switch (type) {
     case FrameType::kExport:
       return parse(m.exported, body, "Export").and_then([fd_count](const v1::Export* message) {
@@ -307,14 +215,14 @@ Result<core::Request> RequestReader::read(FrameType type, std::span<const std::b
       });
     case FrameType::kWithdraw:
       return parse(m.withdraw, body, "Withdraw").and_then([](const v1::Withdraw* message) {
-        return with_target(core::WithdrawRequest{{}, message->all()}, *message);
+        return with_target(core::WithdrawRequest{{}, message->all(), message->wait_ns()}, *message);
       });
     case FrameType::kList:
       return parse(m.list, body, "List").and_then([](const v1::List* message) -> Result<core::Request> {
         if (message->prefix().size() > limits::kNameBytes) {
           return too_much("name prefix bytes", message->prefix().size(), limits::kNameBytes);
         }
-        return core::Request(core::ListRequest{message->cursor(), message->prefix()});
+        return core::Request(core::ListRequest{message->cursor(), message->prefix(), message->ended()});
       });
     case FrameType::kShow:
       return parse(m.show, body, "Show").and_then([](const v1::Show* message) {
@@ -332,6 +240,44 @@ Result<core::Request> RequestReader::read(FrameType type, std::span<const std::b
       return parse(m.cancel, body, "Cancel").map([](const v1::Cancel* message) {
         return core::Request(core::CancelRequest{message->request_id()});
       });
+    case FrameType::kChange:
+      return parse(m.change, body, "Change").and_then([fd_count](const v1::Change* message) {
+        return request_of(*message, fd_count);
+      });
+    case FrameType::kRefresh:
+      return through(m.refresh, "Refresh");
+    case FrameType::kRevoke:
+      return through(m.revoke, "Revoke");
+    case FrameType::kSuspend:
+      return through(m.suspend, "Suspend");
+    case FrameType::kUnmapped:
+      return through(m.unmapped, "Unmapped");
+    case FrameType::kClaim:
+      return through(m.claim, "Claim");
+    case FrameType::kMakeTicket:
+      return through(m.make_ticket, "MakeTicket");
+    case FrameType::kDropTicket:
+      return through(m.drop_ticket, "DropTicket");
+    case FrameType::kSubscribe:
+      return through(m.subscribe, "Subscribe");
+    case FrameType::kTakeEvents:
+      return through(m.take_events, "TakeEvents");
+    case FrameType::kPublish:
+      return through(m.publish, "Publish");
+    case FrameType::kWaitStep:
+      return through(m.wait_step, "WaitStep");
+    case FrameType::kAckStep:
+      return through(m.ack_step, "AckStep");
+    case FrameType::kWaitAcks:
+      return through(m.wait_acks, "WaitAcks");
+    case FrameType::kJoin:
+      return through(m.join, "Join");
+    case FrameType::kReady:
+      return through(m.ready, "Ready");
+    case FrameType::kGroupAppend:
+      return through(m.group_append, "GroupAppend");
+    case FrameType::kLeave:
+      return through(m.leave, "Leave");
     case FrameType::kHello:
     case FrameType::kPing:
     case FrameType::kSharePage:

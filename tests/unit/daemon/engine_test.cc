@@ -27,8 +27,7 @@ namespace v1 = hipbroker::v1;
 struct Delivered {
   FrameHeader header;
   std::string body;
-  std::vector<core::HandleId> handles;
-  bool read_only = false;
+  std::vector<ipc::OutHandle> handles;
 };
 
 class FakeRecipient : public ipc::Recipient {
@@ -38,8 +37,7 @@ class FakeRecipient : public ipc::Recipient {
     ASSERT_TRUE(view);
     got.push_back({view->header,
                    std::string(reinterpret_cast<const char*>(view->body.data()), view->body.size()),
-                   {frame.handles.begin(), frame.handles.end()},
-                   frame.read_only});
+                   {frame.handles.begin(), frame.handles.end()}});
   }
   void set_validity(std::uint32_t slot, std::uint32_t value) override {
     words.resize(std::max<std::size_t>(words.size(), slot + 1));
@@ -49,6 +47,8 @@ class FakeRecipient : public ipc::Recipient {
     dropped.insert(dropped.end(), handles.begin(), handles.end());
     gone_frame = gone(5);
   }
+  void subscribe(const ipc::OutFrame&) override {}
+  void ring() override {}
   std::vector<Delivered> got;
   std::vector<std::uint32_t> words;
   std::vector<core::HandleId> dropped;
@@ -164,8 +164,8 @@ TEST_F(EngineTest, ReadOnlyLevelsAreCheckedAtEveryGrant) {
   EXPECT_EQ(level_of(1), core::Level::kIntent) << "mode 0777: the reader could open it for writing";
   ASSERT_EQ(::fchmod(mine.get(), 0444), 0);
   EXPECT_EQ(level_of(2), core::Level::kPerReader);
-  EXPECT_TRUE(reader.got.back().read_only);
-  EXPECT_NE(engine_->handles().get_read_only(reader.got.back().handles.at(0)), nullptr);
+  EXPECT_TRUE(reader.got.back().handles.at(0).read_only);
+  EXPECT_NE(engine_->handles().get_read_only(reader.got.back().handles.at(0).id), nullptr);
   ASSERT_EQ(::fchmod(mine.get(), 0466), 0);
   EXPECT_EQ(level_of(3), core::Level::kIntent) << "the mode was changed back";
   acquire(sessions_[0], 2, me);
@@ -199,7 +199,7 @@ TEST_F(EngineTest, WaitingAnswersLearnThatTheirHandleEnded) {
   ASSERT_EQ(reader.got.size(), 1u);
   engine_->set_backlogged(reader, true);
   engine_->disconnect(sessions_[0]);
-  EXPECT_EQ(reader.dropped, reader.got[0].handles);
+  EXPECT_EQ(reader.dropped, std::vector{reader.got[0].handles.at(0).id});
   const auto gone = decode_frame(reader.gone_frame);
   ASSERT_TRUE(gone);
   EXPECT_EQ(gone->header.type, FrameType::kError);
@@ -232,8 +232,8 @@ TEST_F(EngineTest, AWaiterGetsItsReadOnlyLevel) {
   EXPECT_EQ(reader.got[0].header.request_id, 1u);
   ASSERT_TRUE(reply.ParseFromString(reader.got[0].body));
   EXPECT_EQ(reply.level(), static_cast<std::uint32_t>(core::Level::kPerReader));
-  EXPECT_TRUE(reader.got[0].read_only);
-  EXPECT_NE(engine_->handles().get_read_only(reader.got[0].handles.at(0)), nullptr);
+  EXPECT_TRUE(reader.got[0].handles.at(0).read_only);
+  EXPECT_NE(engine_->handles().get_read_only(reader.got[0].handles.at(0).id), nullptr);
   finish();
 }
 

@@ -15,13 +15,14 @@ namespace {
 
 using core::HandleId;
 using ipc::Outbox;
+using ipc::OutHandle;
 using ipc::QueuedFrame;
 
 QueuedFrame frame(std::uint64_t request_id, std::size_t bytes, std::vector<HandleId> handles = {}) {
   QueuedFrame made;
   made.request_id = request_id;
   made.bytes.resize(bytes);
-  made.handles = std::move(handles);
+  for (const HandleId handle : handles) made.handles.push_back({handle});
   return made;
 }
 
@@ -77,7 +78,7 @@ TEST(Outbox, AnAnswerWithAnEndedHandleBecomesGone) {
   EXPECT_EQ(box.bytes(), 203u);
   EXPECT_EQ(box.fds(), 1u);
   box.pop();
-  EXPECT_EQ(box.front().handles, std::vector<HandleId>{HandleId{3}});
+  EXPECT_EQ(box.front().handles, std::vector<OutHandle>{{HandleId{3}}});
   EXPECT_EQ(box.front().bytes.size(), 100u);
 }
 

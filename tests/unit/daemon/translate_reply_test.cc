@@ -171,6 +171,8 @@ TEST(TranslateReply, TheLongestAnswersFitAFrame) {
       core::HandleKind::kDriver};
   info.owner = {core::SessionId{UINT64_MAX}, UINT32_MAX, UINT32_MAX, &process, UINT64_MAX};
   info.chunks = info.allocations = info.leases = info.age_ns = UINT64_MAX;
+  info.view.max_size = info.linger_ns = info.linger_left_ns = UINT64_MAX;
+  info.tickets = info.descriptors = info.step = UINT64_MAX;
   core::Listed listed;
   listed.exports.assign(limits::kListEntries, info);
   listed.next_cursor = UINT64_MAX;
@@ -181,14 +183,17 @@ TEST(TranslateReply, TheLongestAnswersFitAFrame) {
   EXPECT_LE(list.exports(0).ByteSizeLong() + 3, limits::kListEntryBytes);
   info.view.peers = &peers;
 
-  core::Holder holder{core::LeaseId{UINT64_MAX},
-                      core::ExportId{UINT64_MAX},
-                      info.owner,
-                      core::Access::kReadWrite,
-                      core::Level::kSealed,
-                      UINT64_MAX,
-                      UINT64_MAX,
-                      UINT64_MAX};
+  core::Holder holder;
+  holder.lease = core::LeaseId{UINT64_MAX};
+  holder.exported = core::ExportId{UINT64_MAX};
+  holder.session = info.owner;
+  holder.access = core::Access::kReadWrite;
+  holder.level = core::Level::kSealed;
+  holder.offset = holder.length = holder.age_ns = holder.unread_ns = UINT64_MAX;
+  holder.listens = holder.unmap_asked = true;
+  holder.ticket = core::TicketId{UINT64_MAX};
+  holder.ticket_left_ns = holder.acked_step = UINT64_MAX;
+  holder.state = UINT8_MAX;
   core::WhoListed who{std::vector<core::Holder>(limits::kListEntries, holder), UINT64_MAX};
   const auto holders =
       parsed<v1::WhoReply>(writer.reply(reply_of(FrameType::kWho, who), {}), FrameType::kWho, 0, 42);
@@ -200,6 +205,7 @@ TEST(TranslateReply, TheLongestAnswersFitAFrame) {
   acquired.exported = info.view;
   acquired.offset = acquired.length = acquired.first_chunk = acquired.chunk_count = UINT64_MAX;
   acquired.chunk_base = acquired.object_bytes = UINT64_MAX;
+  acquired.follows = true;
   acquired.page.chunks = chunks;
   acquired.page.handles.assign(limits::kFrameFds, core::HandleId{UINT64_MAX});
   acquired.page.sizes.assign(limits::kFrameFds, UINT64_MAX);

@@ -272,6 +272,64 @@ TEST(Codec, RepeatedScalarTakesTheLastAndSubMessagesMerge) {
   EXPECT_EQ(read->device.partition, 4u);
 }
 
+TEST(Codec, RepeatedNumbersAreReadPackedAndOneByOne) {
+  v1::GroupAppendReply reply;
+  for (const std::uint64_t version : {std::uint64_t{1}, std::uint64_t{300}, ~std::uint64_t{0}})
+    reply.add_layout_versions(version);
+  const std::string packed = reply.SerializeAsString();
+  std::string one_by_one;
+  protozero::pbf_writer writer(one_by_one);
+  for (const std::uint64_t version : reply.layout_versions()) writer.add_uint64(1, version);
+  ASSERT_NE(packed, one_by_one);
+  for (const std::string& bytes : {packed, one_by_one, packed + one_by_one}) {
+    ASSERT_TRUE(reply.ParseFromString(bytes));
+    const auto read = decode<msg::GroupAppendReply>(as_body(bytes));
+    ASSERT_TRUE(read.has_value()) << read.error().text();
+    EXPECT_EQ(read->layout_versions,
+              std::vector<std::uint64_t>(reply.layout_versions().begin(), reply.layout_versions().end()));
+  }
+  reply.clear_layout_versions();
+  for (std::size_t i = 0; i < limits::kGroupWorld; ++i) reply.add_layout_versions(i);
+  EXPECT_TRUE(decode<msg::GroupAppendReply>(as_body(reply.SerializeAsString())).has_value());
+  reply.add_layout_versions(1);
+  const std::string over = reply.SerializeAsString();
+  const auto refused = decode<msg::GroupAppendReply>(as_body(over));
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().text(), "GroupAppendReply: field 'layout_versions' is over the limit of 1024");
+}
+
+TEST(Codec, AMemberWithoutAGrantIsNotOneWithAnEmptyGrant) {
+  v1::JoinReply reply;
+  reply.add_members()->set_rank(0);
+  reply.add_members()->mutable_grant();
+  reply.add_members()->mutable_grant()->add_chunks()->set_handle(7);
+  const std::string bytes = reply.SerializeAsString();
+  const auto read = decode<msg::JoinReply>(as_body(bytes));
+  ASSERT_TRUE(read.has_value());
+  ASSERT_EQ(read->members.size(), 3u);
+  EXPECT_FALSE(read->members[0].grant.has_value());
+  ASSERT_TRUE(read->members[1].grant.has_value());
+  EXPECT_TRUE(read->members[1].grant->chunks.empty());
+  ASSERT_TRUE(read->members[2].grant.has_value());
+  EXPECT_EQ(read->members[2].grant->chunks.at(0).handle, 7u);
+}
+
+TEST(Codec, AnOptionalMessageThatComesTwiceIsMerged) {
+  v1::Member first, second;
+  first.mutable_grant()->set_lease_id(5);
+  second.mutable_grant()->set_offset(6);
+  v1::JoinReply reply;
+  std::string bytes;
+  protozero::pbf_writer writer(bytes);
+  writer.add_message(2, first.SerializeAsString() + second.SerializeAsString());
+  ASSERT_TRUE(reply.ParseFromString(bytes));
+  const auto read = decode<msg::JoinReply>(as_body(bytes));
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->members.at(0).grant->lease_id, reply.members(0).grant().lease_id());
+  EXPECT_EQ(read->members.at(0).grant->offset, reply.members(0).grant().offset());
+  EXPECT_EQ(read->members.at(0).grant->lease_id, 5u);
+}
+
 TEST(Codec, TextsAndBytesPointIntoTheBody) {
   v1::AcquireReply reply;
   reply.set_metadata(std::string(100, 'm'));

@@ -68,12 +68,17 @@ class RandomMessages {
     std::apply(
         [&](const auto&... field) { (fill<std::decay_t<decltype(field)>>(message.*field.member), ...); },
         Message::fields());
-    // Only Target has a oneof of several members: one of them, or none.
+    // A oneof of several members: one of them, or none.
     if constexpr (std::is_same_v<Message, msg::Target>) {
       const std::uint64_t kept = random_() % 4;
       if (kept != 0) message.key.reset();
       if (kept != 1) message.name.reset();
       if (kept != 2) message.export_id.reset();
+    }
+    if constexpr (std::is_same_v<Message, msg::MakeTicket>) {
+      const std::uint64_t kept = random_() % 3;
+      if (kept != 0) message.export_id.reset();
+      if (kept != 1) message.lease_id.reset();
     }
     return message;
   }

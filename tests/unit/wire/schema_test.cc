@@ -9,6 +9,7 @@
 #include <google/protobuf/descriptor.pb.h>
 #include <fstream>
 #include <set>
+#include <utility>
 
 #include "message_values.h"
 
@@ -83,8 +84,11 @@ class Schema : public testing::Test {
     EXPECT_EQ(expected->name(), field.name) << here;
     EXPECT_EQ(expected->type(), type_of<Value>(FieldType::kCoding)) << here;
     EXPECT_EQ(expected->is_repeated(), IsRepeated<Value>) << here;
-    EXPECT_EQ(expected->real_containing_oneof() != nullptr, IsOptional<Value>)
-        << here << ": exactly the members of a oneof are std::optional";
+    if (expected->real_containing_oneof() != nullptr) {
+      EXPECT_TRUE(IsOptional<Value>) << here << ": the members of a oneof are std::optional";
+    } else if (IsOptional<Value>) {
+      EXPECT_TRUE(expected->has_presence()) << here << ": an absent one is not told from the default";
+    }
     check_nested<Value>(*expected, here);
   }
 
@@ -123,6 +127,28 @@ TEST_F(Schema, EnumNumbers) {
   EXPECT_EQ(kind->value_count(), 2);
   EXPECT_EQ(kind->FindValueByName("UID")->number(), static_cast<int>(msg::AclEntry::Kind::kUid));
   EXPECT_EQ(kind->FindValueByName("GID")->number(), static_cast<int>(msg::AclEntry::Kind::kGid));
+
+  using Change = msg::Change::Kind;
+  kind = file_->FindMessageTypeByName("Change")->FindEnumTypeByName("Kind");
+  ASSERT_NE(kind, nullptr);
+  EXPECT_EQ(kind->value_count(), 4);
+  EXPECT_EQ(kind->FindValueByName("APPEND")->number(), static_cast<int>(Change::kAppend));
+  EXPECT_EQ(kind->FindValueByName("REPLACE")->number(), static_cast<int>(Change::kReplace));
+  EXPECT_EQ(kind->FindValueByName("RESUME")->number(), static_cast<int>(Change::kResume));
+
+  using Event = msg::Event::Kind;
+  kind = file_->FindMessageTypeByName("Event")->FindEnumTypeByName("Kind");
+  ASSERT_NE(kind, nullptr);
+  const std::pair<const char*, Event> events[] = {
+      {"NONE", Event::kNone},           {"GROWN", Event::kGrown},          {"REPLACED", Event::kReplaced},
+      {"SUSPENDED", Event::kSuspended}, {"RESUMED", Event::kResumed},      {"WITHDRAWN", Event::kWithdrawn},
+      {"REVOKED", Event::kRevoked},     {"OWNER_DIED", Event::kOwnerDied}, {"GONE", Event::kGone},
+      {"CLAIMED", Event::kClaimed}};
+  EXPECT_EQ(kind->value_count(), static_cast<int>(std::size(events)));
+  for (const auto& [name, number] : events) {
+    ASSERT_NE(kind->FindValueByName(name), nullptr) << name;
+    EXPECT_EQ(kind->FindValueByName(name)->number(), static_cast<int>(number)) << name;
+  }
 }
 
 }  // namespace
