@@ -118,6 +118,7 @@ void end_export(Call& call, std::uint32_t slot, ExportState as) {
   Export& e = core.exports.at(slot);
   const EventKind told = event_of_end(e.state, as);
   drop_changes_of(call, slot);
+  if (e.session != kNoSlot) end_groups_of(call, slot, as);
   refuse_waits(call, slot, as);
   if (e.lease_count != 0 || e.ticket_count() != 0) {
     ExportLife& life = core.exports.life_of(slot);

@@ -131,6 +131,7 @@ Counters count(const Core& core) {
   counters.ended_remembered = core.exports.remembered();
   counters.ended_held = core.exports.ended_held();
   counters.events_pending = core.events.size();
+  counters.groups = core.groups.size();
   counters.bytes = core.allocations.bytes();
   return counters;
 }

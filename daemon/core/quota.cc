@@ -29,6 +29,7 @@ constexpr std::array<Cap, kResources> kCaps{{
     {"leases", limits::kSessionLeases, "release leases of this session"},
     {"exports half sent", limits::kSessionStagings, "finish or abort one of this session"},
     {"waiting requests", limits::kSessionWaits, "cancel one of this session"},
+    {"groups joined", limits::kSessionGroups, "leave one of this session"},
 }};
 
 }  // namespace

@@ -15,8 +15,8 @@
 
 namespace hb::core {
 
-enum class Resource : std::uint8_t { kLease, kStaging, kWait };
-inline constexpr std::size_t kResources = 3;
+enum class Resource : std::uint8_t { kLease, kStaging, kWait, kGroup };
+inline constexpr std::size_t kResources = 4;
 
 // What one session has open, by resource.
 struct Charges {

@@ -10,13 +10,6 @@ Outcome none() { return failure(HB_UNSUPPORTED, "not built yet"); }
 }  // namespace
 Outcome make_ticket(Call&, Asker&, const MakeTicketRequest&) { return none(); }
 Outcome drop_ticket(Call&, Asker&, const DropTicketRequest&) { return none(); }
-Outcome join(Call&, Asker&, JoinRequest&) { return none(); }
-Outcome ready(Call&, Asker&, ReadyRequest&) { return none(); }
-Outcome group_append(Call&, Asker&, const GroupAppendRequest&) { return none(); }
-Outcome leave(Call&, Asker&, const LeaveRequest&) { return none(); }
 void drop_tickets(Call&, std::uint32_t) {}
 void expire_ticket(Call&, std::uint32_t) {}
-void expire_meeting(Call&, MemberWait) {}
-void cancel_member(Call&, MemberWait) {}
-void leave_groups(Call&, Session&) {}
 }  // namespace hb::core
