@@ -19,9 +19,10 @@ struct Change {
   std::uint64_t total_size = 0;
   std::uint64_t distinct_handles = 0;
   std::span<const Chunk> chunks;
+  Device device;
 
   HB_MESSAGE(Change, HB_FIELD(1, export_id), HB_FIELD(2, kind), HB_FIELD(3, first), HB_FIELD(4, total_chunks),
-             HB_FIELD(5, total_size), HB_FIELD(6, distinct_handles), HB_FIELD(7, chunks))
+             HB_FIELD(5, total_size), HB_FIELD(6, distinct_handles), HB_FIELD(7, chunks), HB_FIELD(8, device))
 };
 
 struct Refresh {

@@ -89,14 +89,6 @@ Result<std::vector<core::AclEntry>> acl_of(const google::protobuf::RepeatedPtrFi
   return result;
 }
 
-Result<core::Device> device_of(const v1::Device& device) {
-  if (device.uuid().size() > limits::kDeviceUuidBytes)
-    return too_much("device UUID bytes", device.uuid().size(), limits::kDeviceUuidBytes);
-  if (device.pci().size() > limits::kDevicePciBytes)
-    return too_much("device PCI address bytes", device.pci().size(), limits::kDevicePciBytes);
-  return core::Device{device.uuid(), device.pci(), device.partition()};
-}
-
 Result<core::Placement> placement_of(const v1::Export& message) {
   core::Placement placement;
   auto device = device_of(message.device());

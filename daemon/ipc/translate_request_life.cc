@@ -30,7 +30,10 @@ Result<core::Request> request_of(const v1::Change& message, std::size_t fd_count
   if (!kind) return tl::unexpected(kind.error());
   auto chunks = chunks_of(message.chunks(), fd_count);
   if (!chunks) return tl::unexpected(std::move(chunks.error()));
+  auto device = device_of(message.device());
+  if (!device) return tl::unexpected(std::move(device.error()));
   core::ChangeRequest request;
+  request.device = std::move(*device);
   request.id = core::ExportId{message.export_id()};
   request.kind = *kind;
   request.first = message.first();

@@ -33,6 +33,14 @@ Result<core::NameRef> name_of(const v1::NameRef& ref) {
   return name;
 }
 
+Result<core::Device> device_of(const v1::Device& device) {
+  if (device.uuid().size() > limits::kDeviceUuidBytes)
+    return too_much("device UUID bytes", device.uuid().size(), limits::kDeviceUuidBytes);
+  if (device.pci().size() > limits::kDevicePciBytes)
+    return too_much("device PCI address bytes", device.pci().size(), limits::kDevicePciBytes);
+  return core::Device{device.uuid(), device.pci(), device.partition()};
+}
+
 Result<KeyBytes> key_of(const std::string& bytes, const char* what) {
   KeyBytes key{};
   if (bytes.size() != key.size()) {

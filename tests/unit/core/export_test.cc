@@ -90,12 +90,12 @@ TEST_F(ExportTest, ANameIsTakenOnlyForItsOwnUid) {
   exported(connect(1000, {}, 7), simple("a"));
 }
 
-TEST_F(ExportTest, B16_ANameUsedAgainIsTheSameExportAGenerationOn) {
+TEST_F(ExportTest, B16_ANameUsedAgainIsAnotherExportAGenerationOn) {
   const SessionId owner = connect(1000);
   const Exported old = exported(owner, simple("x", 4 * kMiB));
   ask(owner, WithdrawRequest{NameRef{"x", {}}, false});
   const Exported young = exported(owner, simple("x", 8 * kMiB));
-  EXPECT_EQ(young.id, old.id);
+  EXPECT_NE(young.id, old.id);
   EXPECT_EQ(young.generation, 2u);
   EXPECT_EQ(status_of(ask(owner, by_key(old.key))), HB_STALE);
   EXPECT_EQ(acquired(owner, by_name("x")).exported.size, 8 * kMiB);
@@ -212,8 +212,20 @@ TEST_F(ExportTest, TermsThatMeanNothingAreRefused) {
   most.max_access = static_cast<Access>(2);
   EXPECT_EQ(refused(std::move(most)).status, HB_INVALID);
   ExportRequest lifetime = simple("a");
-  lifetime.lifetime = Lifetime::kPersist;
+  lifetime.lifetime = static_cast<Lifetime>(3);
   EXPECT_EQ(refused(std::move(lifetime)).status, HB_UNSUPPORTED);
+  ExportRequest persist = simple("a");
+  persist.lifetime = Lifetime::kPersist;
+  EXPECT_EQ(refused(std::move(persist)).status, HB_DENIED);
+  ExportRequest linger = simple("a");
+  linger.lifetime = Lifetime::kLinger;
+  EXPECT_EQ(refused(std::move(linger)).status, HB_INVALID);
+  ExportRequest growth = simple("a");
+  growth.max_size = growth.total_size - 1;
+  EXPECT_EQ(refused(std::move(growth)).status, HB_INVALID);
+  ExportRequest nameless = simple("");
+  nameless.replace = true;
+  EXPECT_EQ(refused(std::move(nameless)).status, HB_INVALID);
   ExportRequest device = simple("a");
   device.placement.device.uuid = "GPU 1";
   EXPECT_EQ(refused(std::move(device)).status, HB_INVALID);
@@ -287,10 +299,16 @@ TEST_F(ExportTest, AnExportEndsWithItsSession) {
   disconnect(owner);
   EXPECT_EQ(counters().exports, 0u);
   EXPECT_EQ(counters().allocations, 0u);
-  EXPECT_EQ(counters().leases, 0u);
   EXPECT_EQ(word(reader, held.validity_slot), 0u);
   EXPECT_EQ(status_of(ask(reader, by_key(out.key))), HB_GONE);
   EXPECT_EQ(open_handles(), 0u);
+  // Who still maps it is known until it gives the lease back.
+  EXPECT_EQ(counters().leases, 1u);
+  EXPECT_EQ(counters().ended_held, 1u);
+  EXPECT_EQ(status_of(ask(reader, FetchRequest{held.lease, 0, 1})), HB_GONE);
+  EXPECT_EQ(status_of(ask(reader, ReleaseRequest{held.lease})), HB_OK);
+  EXPECT_EQ(counters().leases, 0u);
+  EXPECT_EQ(counters().ended_held, 0u);
 }
 
 }  // namespace

@@ -40,8 +40,9 @@ TEST_F(WithdrawTest, HoldersLoseTheirWordThenHandlesCloseThenTheAnswerComes) {
   EXPECT_EQ(answer.holders[0].session.process->pid, 71'000u);
   EXPECT_EQ(answer.holders[0].offset, 4096u);
   EXPECT_EQ(answer.holders[0].age_ns, 5 * kSecond);
+  EXPECT_EQ(status_of(ask(holder, FetchRequest{held.lease, 1, 1})), HB_GONE);
+  EXPECT_EQ(status_of(ask(holder, ReleaseRequest{held.lease})), HB_OK);
   EXPECT_EQ(status_of(ask(holder, ReleaseRequest{held.lease})), HB_NOT_HELD);
-  EXPECT_EQ(status_of(ask(holder, FetchRequest{held.lease, 1, 1})), HB_NOT_HELD);
 }
 
 TEST_F(WithdrawTest, TheNameIsFreeAtOnce) {
@@ -79,7 +80,8 @@ TEST_F(WithdrawTest, ManyHoldersAreCutAtTheLimitAndSaidSo) {
   const Withdrawn answer = withdrawn({out.id, false});
   EXPECT_EQ(answer.holders.size(), limits::kListEntries);
   EXPECT_TRUE(answer.more_holders);
-  EXPECT_EQ(counters().leases, 0u);
+  EXPECT_EQ(answer.holder_count, limits::kListEntries + 1);
+  EXPECT_EQ(counters().leases, limits::kListEntries + 1);
 }
 
 TEST_F(WithdrawTest, WhatHasEndedOrNeverWasSaysSo) {

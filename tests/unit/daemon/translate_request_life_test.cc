@@ -55,6 +55,7 @@ v1::Change good_change() {
   v1::Change message;
   message.set_export_id(5);
   message.set_kind(v1::Change::REPLACE);
+  message.mutable_device()->set_uuid("GPU-1");
   message.set_first(3);
   message.set_total_chunks(2);
   message.set_total_size(8192);
@@ -88,6 +89,7 @@ TEST(TranslateRequestLife, Change) {
   const auto change = made<core::ChangeRequest>(FrameType::kChange, good_change(), 1);
   EXPECT_EQ(change.id.value, 5u);
   EXPECT_EQ(change.kind, core::ChangeRequest::Kind::kReplace);
+  EXPECT_EQ(change.device.uuid, "GPU-1");
   EXPECT_EQ(change.first, 3u);
   EXPECT_EQ(change.total_chunks, 2u);
   EXPECT_EQ(change.total_size, 8192u);
