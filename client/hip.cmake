@@ -3,8 +3,8 @@
 
 # GPU memory through HIP: part of the client library, and the helper executable that tries the runtime out.
 # No ROCm is needed: the runtime is found when a program asks for GPU memory.
-set(hb_hip_sources access classify device driver event external foreign foreign_pointer helper_path helper_process
-  issues loaded_objects look mapped_range peers probe probe_cache provider quirks runtime topology verdict vmm)
+set(hb_hip_sources access allocation classify device driver event external foreign foreign_pointer helper_path helper_process imported_range
+  issues loaded_objects look mapped_range owned_handle peers probe probe_cache provider quirks runtime topology verdict vmm)
 list(TRANSFORM hb_hip_sources PREPEND ${CMAKE_CURRENT_LIST_DIR}/src/providers/hip/)
 list(TRANSFORM hb_hip_sources APPEND .cc)
 target_sources(hb_client PRIVATE ${hb_hip_sources})

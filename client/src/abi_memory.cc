@@ -28,6 +28,7 @@ hb_status hb_memory_alloc(hb_client* client, const hb_memory_options* options, h
     const auto host = read_host_access(given->host_access);
     if (!host) return tl::unexpected(host.error());
     request.host = *host;
+    request.reserve_bytes = given->reserve_bytes;
     reap();
     auto handle = std::make_unique<hb_memory>();
     auto memory = Memory::create(given->provider, request, client->client->mark());
@@ -57,7 +58,27 @@ void hb_memory_get_info(const hb_memory* memory, hb_memory_info* ret_info) {
   info.chunks = allocation.chunk_count();
   info.host_granted = allocation.host_granted() ? 1 : 0;
   info.device = device_id_of(allocation.device());
+  info.reserved_bytes = allocation.reserved_bytes();
+  info.asleep = memory->memory->is_asleep() ? 1 : 0;
   write_info(info, ret_info);
+}
+hb_status hb_memory_grow(hb_memory* memory, uint64_t bytes, hb_error* error) {
+  return boundary(nullptr, error, [&]() -> Result<void> {
+    if (memory == nullptr) return null_argument("memory");
+    return memory->memory->grow(bytes);
+  });
+}
+hb_status hb_memory_sleep(hb_memory* memory, hb_error* error) {
+  return boundary(nullptr, error, [&]() -> Result<void> {
+    if (memory == nullptr) return null_argument("memory");
+    return memory->memory->sleep();
+  });
+}
+hb_status hb_memory_wake(hb_memory* memory, hb_error* error) {
+  return boundary(nullptr, error, [&]() -> Result<void> {
+    if (memory == nullptr) return null_argument("memory");
+    return memory->memory->wake();
+  });
 }
 void hb_memory_free(hb_memory* memory) {
   const LibraryScope inside;

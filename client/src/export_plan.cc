@@ -84,8 +84,13 @@ Result<void> plan_pointer(const ExportRequest& request, ExportPlan& plan) {
   plan.memory = interval->memory.lock();
   if (plan.memory == nullptr) return fail(HB_NOT_SHAREABLE, "ptr lies in memory that is being freed");
   plan.source = {plan.memory, &plan.memory->allocation()};
+  if (plan.memory->is_asleep())
+    return fail(HB_SUSPENDED, "this memory is asleep: hb_memory_wake it before it is exported");
   const std::uint64_t start = reinterpret_cast<std::uintptr_t>(request.ptr) - interval->start;
-  if (request.bytes > interval->bytes - start) return fail(beyond_error(request, interval->bytes - start));
+  // What is there now, without the addresses that are held for growth.
+  const std::uint64_t bytes = plan.memory->allocation().bytes();
+  const std::uint64_t left = start < bytes ? bytes - start : 0;
+  if (request.bytes > left) return fail(beyond_error(request, left));
   cut_chunks(*plan.source, start, request.bytes, plan);
   return {};
 }

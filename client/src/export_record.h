@@ -41,6 +41,7 @@ struct ExportRecord {
   ExportedRanges::Ticket ranges;   // what hb_range_gone finds it by
   std::weak_ptr<Client> client;    // that made it
   std::atomic<bool> withdrawn{false};
+  std::atomic<bool> suspended{false};  // nobody reads it: its memory may sleep
 
   // Exports of the library's own memory outlive it, and whatever is at its addresses then is not theirs.
   [[nodiscard]] bool addresses_are_others() const noexcept { return library_memory && memory.expired(); }

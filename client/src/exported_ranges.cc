@@ -124,7 +124,7 @@ void ExportedRanges::each(std::uintptr_t start, std::uint64_t bytes, Visit visit
   }
 }
 
-ExportedRanges::Over ExportedRanges::over(std::uintptr_t start, std::uint64_t bytes) {
+ExportedRanges::Over ExportedRanges::collect(std::uintptr_t start, std::uint64_t bytes, bool memory_gone) {
   Over out;
   for (std::size_t room = 0;;) {
     out.records.reserve(room);
@@ -138,7 +138,7 @@ ExportedRanges::Over ExportedRanges::over(std::uintptr_t start, std::uint64_t by
     }
     each(start, bytes, [&](Ticket::Entry& entry) {
       if (entry.in_making) {
-        entry.memory_gone = true;
+        entry.memory_gone = entry.memory_gone || memory_gone;
         out.in_making.push_back(entry.shared_from_this());
       } else if (auto record = entry.record.lock()) {
         out.records.push_back(std::move(record));

@@ -78,13 +78,16 @@ class ExportedRanges {
     std::vector<std::shared_ptr<ExportRecord>> records;
     std::vector<std::shared_ptr<void>> in_making;
   };
-  [[nodiscard]] Over over(std::uintptr_t start, std::uint64_t bytes);
+  [[nodiscard]] Over over(std::uintptr_t start, std::uint64_t bytes) { return collect(start, bytes, true); }
+  // The same, and nobody learns anything: the memory stays.
+  [[nodiscard]] Over look(std::uintptr_t start, std::uint64_t bytes) { return collect(start, bytes, false); }
   // False: not all of them have ended at the deadline.
   [[nodiscard]] bool wait_for(const Over& over, std::uint64_t deadline_ns);
 
  private:
   explicit ExportedRanges(ProcessMark mark) : mark_(mark) {}
 
+  Over collect(std::uintptr_t start, std::uint64_t bytes, bool memory_gone);
   template <class Visit>
   void each(std::uintptr_t start, std::uint64_t bytes, Visit visit);
 

@@ -14,14 +14,17 @@ IntervalMap& IntervalMap::get() {
   return *map;
 }
 
-void IntervalMap::add(Interval interval) {
+std::uint64_t IntervalMap::add(Interval interval) {
   const std::lock_guard guard(process_lock());
-  intervals_.insert_or_assign(interval.start, std::move(interval));
+  const std::uintptr_t start = interval.start;
+  intervals_.insert_or_assign(start, Entry{std::move(interval), ++last_added_});
+  return last_added_;
 }
 
-void IntervalMap::remove(const void* start) {
+void IntervalMap::remove(const void* start, std::uint64_t added) {
   const std::lock_guard guard(process_lock());
-  intervals_.erase(reinterpret_cast<std::uintptr_t>(start));
+  const auto found = intervals_.find(reinterpret_cast<std::uintptr_t>(start));
+  if (found != intervals_.end() && (added == 0 || found->second.added == added)) intervals_.erase(found);
 }
 
 std::optional<Interval> IntervalMap::find(const void* address) const {
@@ -29,7 +32,7 @@ std::optional<Interval> IntervalMap::find(const void* address) const {
   const std::lock_guard guard(process_lock());
   auto after = intervals_.upper_bound(byte);
   if (after == intervals_.begin()) return std::nullopt;
-  const Interval& interval = std::prev(after)->second;
+  const Interval& interval = std::prev(after)->second.interval;
   if (byte - interval.start >= interval.bytes) return std::nullopt;
   return interval;
 }
@@ -40,7 +43,7 @@ std::optional<Interval> IntervalMap::find_in(const void* address, std::uint64_t 
   const std::lock_guard guard(process_lock());
   const auto after = intervals_.upper_bound(start);
   if (after == intervals_.end() || after->first - start >= bytes) return std::nullopt;
-  return after->second;
+  return after->second.interval;
 }
 
 }  // namespace hb::client

@@ -40,15 +40,23 @@ struct Interval {
 class IntervalMap {
  public:
   [[nodiscard]] static IntervalMap& get();
-  void add(Interval interval);
-  void remove(const void* start);
+  // What to remove it by.
+  std::uint64_t add(Interval interval);
+  // Addresses given up while memory sleeps may be another's by now, and so may the entry: with what add()
+  // answered only one's own is removed, with 0 whichever is there.
+  void remove(const void* start, std::uint64_t added = 0);
   // The interval that holds this byte.
   [[nodiscard]] std::optional<Interval> find(const void* address) const;
   // The first one that has any byte of the range.
   [[nodiscard]] std::optional<Interval> find_in(const void* address, std::uint64_t bytes) const;
 
  private:
-  std::map<std::uintptr_t, Interval> intervals_;  // by start; never overlapping
+  struct Entry {
+    Interval interval;
+    std::uint64_t added;
+  };
+  std::map<std::uintptr_t, Entry> intervals_;  // by start; never overlapping, but for memory that sleeps
+  std::uint64_t last_added_ = 0;
 };
 
 }  // namespace hb::client

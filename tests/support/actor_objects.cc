@@ -54,6 +54,7 @@ Message alloc(ActorState& state, const Message& m) {
   options.peers = peers.ordinals.data();
   options.peer_count = peers.count;
   options.host_access = static_cast<std::uint32_t>(number_of(m, "host"));
+  options.reserve_bytes = number_of(m, "reserve");
   hb_error error = HB_ERROR_INIT;
   hb_memory* memory = nullptr;
   const hb_status status = hb_memory_alloc(state.client(m), &options, &memory, &error);
@@ -69,6 +70,32 @@ Message alloc(ActorState& state, const Message& m) {
   out.emplace("host_granted", info.host_granted);
   describe_device(info.device, out);
   return out;
+}
+
+// grow_memory mem= bytes=, sleep_memory mem=, wake_memory mem=
+Message memory_now(const hb_memory* memory, Message out) {
+  hb_memory_info info = HB_MEMORY_INFO_INIT;
+  hb_memory_get_info(memory, &info);
+  out.emplace("ptr", reinterpret_cast<std::uintptr_t>(info.ptr));
+  out.emplace("bytes", info.bytes);
+  out.emplace("chunks", info.chunks);
+  out.emplace("reserved", info.reserved_bytes);
+  out.emplace("asleep", info.asleep);
+  out.emplace("host_granted", info.host_granted);
+  return out;
+}
+Message grow_memory(ActorState& state, const Message& m) {
+  hb_error error = HB_ERROR_INIT;
+  hb_memory* const memory = named(state.memories, m, "mem", "m");
+  const hb_status status = hb_memory_grow(memory, number_of(m, "bytes"), &error);
+  return memory_now(memory, outcome(status, error));
+}
+template <hb_status (*kChange)(hb_memory*, hb_error*)>
+Message change_memory(ActorState& state, const Message& m) {
+  hb_error error = HB_ERROR_INIT;
+  hb_memory* const memory = named(state.memories, m, "mem", "m");
+  const hb_status status = kChange(memory, &error);
+  return memory_now(memory, outcome(status, error));
 }
 
 Message free_memory(ActorState& state, const Message& m) {
@@ -301,6 +328,9 @@ Message destroy(ActorState& state, const Message& m) {
 void add_memory_verbs(VerbTable& table) {
   table["alloc"] = alloc;
   table["free"] = free_memory;
+  table["grow_memory"] = grow_memory;
+  table["sleep_memory"] = change_memory<hb_memory_sleep>;
+  table["wake_memory"] = change_memory<hb_memory_wake>;
   table["fill"] = fill;
   table["check"] = check;
   table["poke"] = poke;

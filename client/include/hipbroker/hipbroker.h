@@ -219,9 +219,11 @@ typedef struct hb_memory_options {
   size_t peer_count;             /* or HB_ALL_VISIBLE */
   int32_t device;                /* ordinal, or HB_DEVICE_CURRENT */
   uint32_t host_access;          /* HB_HOST_NONE, _PREFER, _REQUIRE */
+  uint64_t reserve_bytes; /* how large hb_memory_grow may make it; up to `bytes`: it cannot grow. Rounded up
+                             to whole chunks. Takes addresses alone, no memory */
 } hb_memory_options;
 #define HB_MEMORY_OPTIONS_INIT \
-  { sizeof(hb_memory_options), HB_PROVIDER_HOST, 0, 0, 0, NULL, NULL, 0, 0, HB_HOST_NONE }
+  { sizeof(hb_memory_options), HB_PROVIDER_HOST, 0, 0, 0, NULL, NULL, 0, 0, HB_HOST_NONE, 0 }
 
 /* Contiguous memory that can be exported. Host: zeroed; one descriptor per chunk stays open until it is
  * freed. HB_NO_FDS names RLIMIT_NOFILE, the need and the limit before anything is created. GPU: on the device
@@ -231,6 +233,8 @@ typedef struct hb_memory_options {
  * that cannot reach it), HB_NO_MEMORY, HB_NO_FDS, HB_BUSY (a stream capture is running). */
 HB_API hb_status hb_memory_alloc(hb_client* client, const hb_memory_options* options, hb_memory** ret_memory,
                                  hb_error* error);
+/* ptr never changes. bytes, chunks and hb_memory_get_info may be asked while another thread lets the memory
+ * grow, sleep or wake: they tell of before or after. */
 HB_API void* hb_memory_ptr(const hb_memory* memory);
 HB_API uint64_t hb_memory_bytes(const hb_memory* memory);
 HB_API uint64_t hb_memory_chunks(const hb_memory* memory);
@@ -239,16 +243,40 @@ typedef struct hb_memory_info {
   size_t size;
   void* ptr;
   uint64_t bytes;
-  uint64_t chunk_bytes; /* of every chunk but perhaps the last */
+  uint64_t chunk_bytes; /* of every chunk but perhaps a shorter last one; 0: they differ */
   uint64_t chunks;
-  int host_granted;    /* 1: the CPU may use `ptr` */
-  hb_device_id device; /* the GPU it is on; "" for host memory */
+  int host_granted;        /* 1: the CPU may use `ptr`; 0 while it sleeps */
+  hb_device_id device;     /* the GPU it is on; "" for host memory */
+  uint64_t reserved_bytes; /* how large it can become */
+  int asleep;              /* 1: nothing is behind `ptr`; sizes tell what hb_memory_wake brings back */
 } hb_memory_info;
-#define HB_MEMORY_INFO_INIT                                   \
-  {                                                           \
-    sizeof(hb_memory_info), NULL, 0, 0, 0, 0, { {0}, {0}, 0 } \
-  }
+#define HB_MEMORY_INFO_INIT \
+  { sizeof(hb_memory_info), NULL, 0, 0, 0, 0, {{0}, {0}, 0}, 0, 0 }
 HB_API void hb_memory_get_info(const hb_memory* memory, hb_memory_info* ret_info);
+
+/* The three below wait for each other, may come from any thread, need no client and reach no daemon. In a
+ * forked child they answer HB_FORKED.
+ *
+ * Adds memory behind the end, in place: whole chunks of chunk_bytes, or one new chunk where that was 0. All
+ * of it or none. No export grows by this. HB_HOST_PREFER is asked again for the new chunks: host_granted
+ * tells. HB_RANGE (over reserved_bytes: both numbers), HB_SUSPENDED (asleep), HB_NO_MEMORY, HB_NO_FDS,
+ * HB_BUSY, HB_INVALID. HIP 7.2 keeps what a growth that failed half-way had made until the memory sleeps or
+ * is freed. */
+HB_API hb_status hb_memory_grow(hb_memory* memory, uint64_t bytes, hb_error* error);
+
+/* Gives the memory back, contents and all, and keeps the addresses for hb_memory_wake. GPU memory must not be
+ * in use any more, as for hb_memory_free. Importers that are still mapped keep what they have. HIP 7.2 gives
+ * nothing back as long as its addresses are reserved: there they are given up, and anything may be mapped at
+ * them meanwhile. Asleep already: HB_OK. HB_BUSY with the export in `what` while one of it is alive and not
+ * suspended, or is being made. What failed on the way is counted in failed_frees of hb_stats. */
+HB_API hb_status hb_memory_sleep(hb_memory* memory, hb_error* error);
+
+/* New memory of the same size, chunks and access at the same address, for the CPU too if host_granted was 1.
+ * Host memory is zeroed. Whole, or it sleeps on and may be woken later. Awake already: HB_OK. HB_ADDRESS (HIP
+ * 7.2: something else is mapped there now; unmap it, or free this memory), HB_NO_MEMORY, HB_NO_FDS,
+ * HB_UNSUPPORTED (the CPU is not let in any more), HB_BUSY (a stream capture is running). */
+HB_API hb_status hb_memory_wake(hb_memory* memory, hb_error* error);
+
 /* Withdraws nothing: exports of it live on and importers keep their bytes. Always succeeds locally. GPU
  * memory must not be in use any more, here or by a GPU: before HIP 7.14 it is pulled away, and from 7.14 on
  * hipMemUnmap waits for all streams of the owner and of every GPU that was let in, without end behind a
@@ -323,7 +351,7 @@ typedef struct hb_export_options {
  * and under the name alike; but an importer's descriptor reaches the whole chunks it touches. HB_EXISTS,
  * HB_BAD_HANDLE, HB_READ_ONLY (a write grant over a read-only descriptor), HB_RANGE (larger than the object),
  * HB_QUOTA, HB_NO_FDS, HB_NOT_SHAREABLE, HB_UNSUPPORTED, HB_MIXED (on different GPUs), HB_DEVICE, HB_BUSY,
- * HB_GONE (hb_range_gone came meanwhile), HB_INVALID.
+ * HB_GONE (hb_range_gone came meanwhile), HB_SUSPENDED (the memory is asleep), HB_INVALID.
  *
  * GPU memory that the library did not make stays its maker's: keep it until the export is withdrawn, and
  * call hb_range_gone before it is unmapped or freed. Its runtime must be loaded already.

@@ -177,6 +177,11 @@ class Memory {
     hb_memory_get_info(memory_.get(), &info);
     return info;
   }
+  // In place, up to info().reserved_bytes.
+  void grow(std::uint64_t bytes) { detail::call(hb_memory_grow, memory_.get(), bytes); }
+  // Gives the memory back; wake() brings other memory to the same address.
+  void sleep() { detail::call(hb_memory_sleep, memory_.get()); }
+  void wake() { detail::call(hb_memory_wake, memory_.get()); }
   // Freed by a later call, once the event (a hipEvent_t) is done; empty afterwards.
   void free_when(void* event) {
     detail::call(hb_free_when, memory_.get(), event);
@@ -313,6 +318,7 @@ struct GpuOptions {
   std::optional<hb_device_id> device_id;
   Devices peers;
   HostAccess host_access = HostAccess::kNone;
+  std::uint64_t reserve_bytes = 0;  // how large it may grow
 };
 
 // Gives back what waited for an event that is done; how many still wait.
@@ -398,8 +404,10 @@ class Client {
     return stats;
   }
 
-  Memory allocate(std::uint64_t bytes, std::uint64_t chunk_bytes = 0, bool sealed = false) const {
+  Memory allocate(std::uint64_t bytes, std::uint64_t chunk_bytes = 0, bool sealed = false,
+                  std::uint64_t reserve_bytes = 0) const {
     hb_memory_options options = HB_MEMORY_OPTIONS_INIT;
+    options.reserve_bytes = reserve_bytes;
     options.bytes = bytes;
     options.chunk_bytes = chunk_bytes;
     options.sealed = sealed ? 1 : 0;
@@ -413,6 +421,7 @@ class Client {
     options.provider = HB_PROVIDER_HIP;
     options.bytes = bytes;
     options.chunk_bytes = gpu.chunk_bytes;
+    options.reserve_bytes = gpu.reserve_bytes;
     options.device = gpu.device;
     options.device_id = gpu.device_id ? &*gpu.device_id : nullptr;
     options.peers = gpu.peers.data();

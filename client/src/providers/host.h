@@ -14,4 +14,8 @@ class HostProvider final : public Provider {
   [[nodiscard]] Result<std::unique_ptr<ImportedRange>> begin_import(const RangeRequest& request) override;
 };
 
+// Mappings that could not be replaced while memory was given back, in this process: they last as long as the
+// range around them.
+[[nodiscard]] std::uint64_t host_teardown_failures();
+
 }  // namespace hb::client

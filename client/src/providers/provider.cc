@@ -5,9 +5,10 @@
 #include <fcntl.h>
 
 #include "hipbroker/hipbroker.h"
-#include "providers/hip/mapped_range.h"
+#include "providers/hip/owned_handle.h"
 #include "providers/hip/provider.h"
 #include "providers/host.h"
+#include "wire/limits.h"
 
 namespace hb::client {
 namespace {
@@ -44,6 +45,36 @@ const DeviceId& Allocation::device() const {
   return *none;
 }
 
+Result<void> Allocation::grow(std::uint64_t) {
+  return fail(HB_UNSUPPORTED, "this memory is its maker's: only memory of the library's own grows");
+}
+
+Result<void> Allocation::wake() {
+  return fail(HB_UNSUPPORTED, "this memory is its maker's: only memory of the library's own sleeps");
+}
+
+Result<void> Allocation::check_growth(std::uint64_t bytes, std::uint64_t step) const {
+  if (bytes == 0) return fail(HB_INVALID, "bytes is 0; at least 1 byte is added");
+  if (asleep()) return fail(HB_SUSPENDED, "this memory is asleep; wake it before it grows");
+  const std::uint64_t have = this->bytes();
+  const std::uint64_t room = reserved_bytes() - have;
+  const std::uint64_t chunks = bytes / step + (bytes % step == 0 ? 0 : 1);
+  if (chunks <= room / step) return {};
+  return fail(limit_error(
+      HB_RANGE, "reserve_bytes", bytes > UINT64_MAX - have ? UINT64_MAX : have + bytes, reserved_bytes(),
+      std::to_string(bytes) + " bytes, in pieces of " + std::to_string(step) + ", do not fit behind the " +
+          std::to_string(have) + " there are: " + std::to_string(reserved_bytes()) +
+          " are reserved. Ask for more reserve_bytes when it is allocated"));
+}
+
+Result<void> check_reserve(const RangeRequest& request) {
+  if (request.reserve_bytes <= limits::kExportBytes) return {};
+  return fail(limit_error(HB_RANGE, "reserve_bytes", request.reserve_bytes, limits::kExportBytes,
+                          "addresses for " + std::to_string(request.reserve_bytes) +
+                              " bytes are asked for; an export holds at most " +
+                              std::to_string(limits::kExportBytes)));
+}
+
 Result<std::unique_ptr<Allocation>> Provider::adopt(const AdoptRequest&) {
   return fail(HB_UNSUPPORTED, "this provider exports memory of its own only");
 }
@@ -58,6 +89,6 @@ Provider* provider_of(std::uint32_t handle_kind, const DeviceId& device) {
   return handle_kind == HB_KIND_MEMFD || handle_kind == HB_KIND_DMABUF ? &host() : nullptr;
 }
 
-std::uint64_t failed_frees() { return hip::teardown_failures(); }
+std::uint64_t failed_frees() { return hip::teardown_failures() + host_teardown_failures(); }
 
 }  // namespace hb::client

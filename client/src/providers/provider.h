@@ -27,12 +27,14 @@ struct ChunkRef {
 };
 
 // Contiguous memory of this process that can be exported. Destruction unmaps and closes everything.
+// grow(), sleep() and wake() come one at a time; everything else may come from other threads meanwhile, but
+// for sleep(), which invalidates what chunk() lent.
 class Allocation {
  public:
   virtual ~Allocation() = default;
   [[nodiscard]] virtual void* ptr() const = 0;
   [[nodiscard]] virtual std::uint64_t bytes() const = 0;
-  // Of every chunk but perhaps the last; 0: they differ.
+  // Of every chunk but perhaps a shorter last one; 0: they differ.
   [[nodiscard]] virtual std::uint64_t chunk_bytes() const = 0;
   [[nodiscard]] virtual std::size_t chunk_count() const = 0;
   [[nodiscard]] virtual ChunkRef chunk(std::size_t index) const = 0;
@@ -49,6 +51,22 @@ class Allocation {
   [[nodiscard]] virtual bool host_granted() const { return true; }  // the CPU may use ptr()
   // In a forked child: the numbers may be the child's own by now, so they are forgotten, not closed.
   virtual void forget_descriptors() noexcept = 0;
+
+  // Whole chunks of the chunk_bytes of its creation, or one new chunk where that was 0, behind its end and in
+  // place. All of them or none. HB_RANGE when there are not that many addresses left.
+  [[nodiscard]] virtual Result<void> grow(std::uint64_t bytes);
+  // How large it can become.
+  [[nodiscard]] virtual std::uint64_t reserved_bytes() const { return bytes(); }
+  // Gives the memory back and keeps the addresses, where that works. Sizes go on telling what wakes again.
+  virtual void sleep() noexcept {}
+  // New memory at the same base, reached by the same devices and, if it was before, by the CPU. Host memory
+  // is zeroed. After an error it sleeps on; HB_ADDRESS when another mapping has its addresses.
+  [[nodiscard]] virtual Result<void> wake();
+  [[nodiscard]] virtual bool asleep() const { return false; }
+
+ protected:
+  // Whether it can grow by `bytes`, rounded up to `step`.
+  [[nodiscard]] Result<void> check_growth(std::uint64_t bytes, std::uint64_t step) const;
 };
 
 struct AllocateRequest {
@@ -60,6 +78,7 @@ struct AllocateRequest {
   DeviceId device_id = {};  // counts instead unless it is empty
   DeviceSet peers = {};
   HostAccess host = HostAccess::kNone;
+  std::uint64_t reserve_bytes = 0;  // addresses to hold for growth, from the start; rounded up as needed
 
   static constexpr int kCurrentDevice = -1;
 };
@@ -80,8 +99,8 @@ struct AdoptRequest {
   MemoryKind claim = MemoryKind::kUnknown;  // what the caller vouches for; unknown: the driver is asked
 };
 
-// An import taking shape: one contiguous range of addresses, filled chunk by chunk. Destruction unmaps all
-// of it, mapped or only reserved.
+// An import: one contiguous range of addresses, filled chunk by chunk, which may grow, change and sleep in
+// place. Destruction unmaps all of it, mapped or only reserved. One thread at a time.
 class ImportedRange {
  public:
   virtual ~ImportedRange() = default;
@@ -93,14 +112,31 @@ class ImportedRange {
     std::uint64_t object_bytes = 0;  // what the chunk's object must at least hold
     std::uint64_t whole_bytes = 0;   // of that object as the daemon knows it; 0: it does not tell
   };
+  // Behind what is mapped. After an error the range is as it was.
   [[nodiscard]] virtual Result<void> map(const Part& part) = 0;
+  // In the place of the part that is mapped at part.at: as many bytes, as far into an object of the same
+  // size. Else HB_INVALID (no part begins there) or HB_UNSUPPORTED. After an error the old one is mapped
+  // still, or again; on a GPU there is a moment when neither is, and where the old one could not be mapped
+  // again the error says so.
+  [[nodiscard]] virtual Result<void> replace(const Part& part) = 0;
+  // Unmaps the parts that begin at `bytes` bytes from the first byte or behind; the addresses stay.
+  virtual void cut(std::uint64_t bytes) noexcept = 0;
+  // Unmaps all and lets go of it. The addresses stay, where that does not keep the memory.
+  virtual void sleep() noexcept = 0;
+  // After sleep(), before the first map(): the addresses are held. From there on all is mapped from the
+  // start, and reached by whatever reached it before. HB_ADDRESS when they had to be given up and another
+  // mapping has them: it sleeps on, and may be woken later. HB_UNSUPPORTED for HB_MAP_EXTERNAL, which has no
+  // addresses to keep: import it anew.
+  [[nodiscard]] virtual Result<void> wake() = 0;
   // Valid once all is mapped:
   [[nodiscard]] virtual void* ptr() const = 0;  // of the first byte asked for
   struct Span {
     const void* start = nullptr;
     std::uint64_t bytes = 0;
   };
-  [[nodiscard]] virtual Span mapped() const = 0;  // all of it, with what lies around the bytes asked for
+  // All its addresses, with what lies around the bytes asked for, what is reserved for growth and what
+  // sleeps.
+  [[nodiscard]] virtual Span mapped() const = 0;
   [[nodiscard]] virtual bool host_granted() const { return true; }
   // The owner's GPU in this process; -1 = not visible here, or host memory.
   [[nodiscard]] virtual int ordinal() const { return -1; }
@@ -122,6 +158,9 @@ struct RangeRequest {
   Mapping mapping = Mapping::kVmm;
   std::uint64_t chunks = 0;        // that will come
   std::uint64_t object_bytes = 0;  // of all their objects, whole
+  // Addresses to hold for growth, from the first byte asked for; 0 = just `bytes`. Rounded up as needed. They
+  // cost no memory, neither here nor on a GPU; with HB_MAP_EXTERNAL nothing is held.
+  std::uint64_t reserve_bytes = 0;
 };
 
 class Provider {
@@ -134,13 +173,16 @@ class Provider {
   [[nodiscard]] virtual Result<std::unique_ptr<Allocation>> adopt(const AdoptRequest& request);
 };
 
+// HB_RANGE for more addresses than any export can have bytes.
+[[nodiscard]] Result<void> check_reserve(const RangeRequest& request);
+
 // By HB_PROVIDER_*; nullptr for a number this build does not know.
 [[nodiscard]] Provider* provider(std::uint32_t number);
 // Whoever maps chunks of this handle kind; nullptr when none does. Memory on a GPU is mapped by the GPU's
 // runtime, whatever the kind of its descriptors.
 [[nodiscard]] Provider* provider_of(std::uint32_t handle_kind, const DeviceId& device);
 
-// Driver calls that failed while memory was given back, in this process.
+// Calls of a driver or the kernel that failed while memory was given back, in this process.
 [[nodiscard]] std::uint64_t failed_frees();
 
 }  // namespace hb::client

@@ -6,7 +6,9 @@ import re
 
 from tree import C_SOURCES, Finding
 
-SLEEP = re.compile(r"\b(sleep|usleep|nanosleep|clock_nanosleep|sleep_for|sleep_until)\s*\(|^\s*sleep\s+[\d.$]")
+# Memory sleeps, too: a member function of that name waits for nothing.
+SLEEP = re.compile(r"(?<![.>])(?<!void )\bsleep\s*\(|\b(usleep|nanosleep|clock_nanosleep|sleep_for|sleep_until)\s*\("
+                   r"|^\s*sleep\s+[\d.$]")
 
 
 def check(tree):
@@ -19,5 +21,6 @@ def check(tree):
                 yield Finding(path, number, "sleeps: wait for the event with poll and a deadline")
 
 
-PLANTED = {"tests/a.cc": "usleep(10);\n// sleep(1)\nstd::this_thread::sleep_for(x);\n", "tests/b.sh": "  sleep 1\n"}
-EXPECTED = {("tests/a.cc", 1), ("tests/a.cc", 3), ("tests/b.sh", 1)}
+PLANTED = {"tests/a.cc": "usleep(10);\n// sleep(1)\nstd::this_thread::sleep_for(x);\nmemory->sleep();\n"
+                         "void sleep() noexcept;\n::sleep(1);\n", "tests/b.sh": "  sleep 1\n"}
+EXPECTED = {("tests/a.cc", 1), ("tests/a.cc", 3), ("tests/a.cc", 6), ("tests/b.sh", 1)}

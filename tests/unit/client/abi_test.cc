@@ -158,6 +158,10 @@ TEST(Boundary, NullIsNamedOrHarmless) {
   hb_holders_free(nullptr);
   hb_shown_free(nullptr);
   EXPECT_EQ(hb_memory_ptr(nullptr), nullptr);
+  EXPECT_EQ(hb_memory_grow(nullptr, 1, &error), HB_INVALID);
+  EXPECT_STREQ(error.message, "memory is NULL");
+  EXPECT_EQ(hb_memory_sleep(nullptr, nullptr), HB_INVALID);
+  EXPECT_EQ(hb_memory_wake(nullptr, nullptr), HB_INVALID);
   EXPECT_EQ(hb_list_count(nullptr), 0u);
   EXPECT_EQ(hb_handles_fd(nullptr, 0), -1);
 }

@@ -27,6 +27,10 @@ class CountedRange final : public client::ImportedRange {
   explicit CountedRange(std::atomic<int>& unmapped) : unmapped_(unmapped) {}
   ~CountedRange() override { ++unmapped_; }
   Result<void> map(const Part&) override { return {}; }
+  client::Result<void> replace(const Part&) override { return {}; }
+  void cut(std::uint64_t) noexcept override {}
+  void sleep() noexcept override {}
+  client::Result<void> wake() override { return {}; }
   void* ptr() const override { return nullptr; }
   Span mapped() const override { return {}; }
 

@@ -37,6 +37,18 @@ TEST(AnIntervalMap, FindsTheFirstThatTouchesARange) {
   EXPECT_FALSE(map.find_in(at(0x5000), UINT64_MAX));
 }
 
+// Addresses that sleeping memory had to give up are another's for a while.
+TEST(AnIntervalMap, LosesOnlyWhatTheRemoverAdded) {
+  IntervalMap map;
+  const auto sleeper = map.add({0x1000, 0x1000, Origin::kAllocated, {}, {}});
+  const auto guest = map.add({0x1000, 0x1000, Origin::kImported, {}, {}});
+  map.remove(at(0x1000), sleeper);
+  EXPECT_EQ(map.find(at(0x1000))->origin, Origin::kImported);
+  map.remove(at(0x1000), guest);
+  EXPECT_FALSE(map.find(at(0x1000)));
+  map.remove(at(0x1000), guest);
+}
+
 TEST(AnIntervalMap, HoldsTheEndOfTheAddressSpace) {
   IntervalMap map;
   map.add({UINTPTR_MAX - 0xfff, 0x1000, Origin::kAllocated, {}, {}});

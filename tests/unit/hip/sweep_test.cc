@@ -5,17 +5,13 @@
 #include <gtest/gtest.h>
 
 #include "hipbroker/hipbroker.h"
-#include "unit/hip/fixture.h"
+#include "unit/hip/sweep.h"
 
 namespace hb::test {
 namespace {
 
-using client::Error;
-using client::Result;
 using EveryVersionSweep = EveryVersion;
 HB_EVERY_VERSION(EveryVersionSweep);
-
-constexpr const char* kInjected = "hipErrorUnknown (999)";
 
 // Under a sanitizer the long ones take minutes: it is shown each eleventh of their calls.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -23,14 +19,6 @@ constexpr long long kStepOfMany = 11;
 #else
 constexpr long long kStepOfMany = 1;
 #endif
-
-// What an operation did while call number k failed.
-struct Outcome {
-  bool ok = true;
-  Error error;
-};
-
-Outcome of(const Error& error) { return {false, error}; }
 
 // Allocate, export all, import all, give everything back.
 Outcome whole_cycle(const hc::ContextPtr& context, std::size_t chunks, hc::HostAccess host) {
@@ -51,45 +39,6 @@ Outcome whole_cycle(const hc::ContextPtr& context, std::size_t chunks, hc::HostA
   if (!import) return of(import.error());
   if (const auto added = import->add(*exported); !added) return of(added.error());
   return {};
-}
-
-// Runs `operation` with the k-th call failing, for every k until it needs fewer calls than k.
-void sweep(const Hip& hip, const std::function<Outcome()>& operation, bool chunk_expected,
-           long long step = 1) {
-  EXPECT_TRUE(operation().ok);  // warm: what is made once for all is made
-  const Counts before = counts_of(hip);
-  int failed = 0;
-  for (long long k = 1;; k += step) {
-    ASSERT_EQ(hip.hipSetDevice(2), fh::kSuccess);
-    ASSERT_EQ(hip.fake_hip_control(("fail=any:" + std::to_string(k)).c_str()), 0);
-    const Outcome outcome = operation();
-    const long long calls = hip.fake_hip_count("calls");
-    ASSERT_EQ(hip.fake_hip_control("fail="), 0);
-    ASSERT_EQ(counts_of(hip), before) << "call " << k;
-    int current = -1;
-    ASSERT_EQ(hip.hipGetDevice(&current), fh::kSuccess);
-    ASSERT_EQ(current, 2) << "call " << k;
-    ASSERT_EQ(hip.hipPeekAtLastError(), fh::kSuccess) << "call " << k;
-    if (!outcome.ok) {
-      ++failed;
-      ASSERT_NE(outcome.error.message.find(kInjected), std::string::npos) << outcome.error.message;
-      ASSERT_EQ(outcome.error.operation.find("hip"), 0u) << outcome.error.message;
-      ASSERT_NE(outcome.error.message.find(outcome.error.operation), std::string::npos);
-      const bool of_a_chunk =
-          chunk_expected &&
-          (outcome.error.operation == "hipMemCreate" || outcome.error.operation == "hipMemMap" ||
-           outcome.error.operation == "hipMemSetAccess" ||
-           outcome.error.operation.find("Shareable") != std::string::npos);
-      if (of_a_chunk) {
-        ASSERT_GE(outcome.error.chunk, 0) << outcome.error.message;
-        ASSERT_NE(outcome.error.message.find("chunk " + std::to_string(outcome.error.chunk)),
-                  std::string::npos)
-            << outcome.error.message;
-      }
-    }
-    if (calls < k) break;
-  }
-  EXPECT_GT(failed, 5);
 }
 
 TEST_P(EveryVersionSweep, OneChunk) {

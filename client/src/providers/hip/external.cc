@@ -34,14 +34,12 @@ class ExternalRange final : public ImportedRange {
   ExternalRange(const ExternalRange&) = delete;
   ExternalRange& operator=(const ExternalRange&) = delete;
 
-  ~ExternalRange() override {
-    if (memory_ == nullptr || ::getpid() != process_ || is_exiting()) return;
-    const DriverScope scope(runtime_->hip(), device_, Lock::kNo);
-    note_teardown(runtime_->hip().hipDestroyExternalMemory(memory_));
-  }
+  ~ExternalRange() override { destroy(); }
 
   Result<void> map(const Part& part) override {
     const std::string doing = "chunk " + std::to_string(part.chunk);
+    if (slept_) return refuse(cannot(doing + ": mapping it again after it slept").value(), part);
+    if (memory_ != nullptr) return refuse(cannot(doing + ": growth in place").value(), part);
     auto size = checked_size(part, doing);
     if (!size) return refuse(std::move(size.error()), part);
     UniqueFd descriptor(::fcntl(part.object.fd.get(), F_DUPFD_CLOEXEC, 3));
@@ -87,6 +85,20 @@ class ExternalRange final : public ImportedRange {
     return {};
   }
 
+  Result<void> replace(const Part& part) override {
+    return refuse(cannot("chunk " + std::to_string(part.chunk) + ": replacement in place").value(), part);
+  }
+  void cut(std::uint64_t bytes) noexcept override {
+    if (bytes == 0) destroy();
+  }
+  void sleep() noexcept override {
+    destroy();
+    slept_ = true;
+  }
+  Result<void> wake() override {
+    if (!slept_) return {};
+    return cannot("waking");
+  }
   [[nodiscard]] void* ptr() const override { return ptr_; }
   [[nodiscard]] Span mapped() const override { return {ptr_, bytes_}; }
   [[nodiscard]] bool host_granted() const override { return false; }
@@ -104,6 +116,19 @@ class ExternalRange final : public ImportedRange {
   }
 
  private:
+  static tl::unexpected<Error> cannot(const std::string& doing) {
+    return fail(HB_UNSUPPORTED, doing +
+                                    ": the runtime chooses the addresses of HB_MAP_EXTERNAL and keeps none; "
+                                    "close this import and open it anew, or map with HB_MAP_VMM");
+  }
+
+  void destroy() noexcept {
+    const ExternalMemory memory = std::exchange(memory_, nullptr);
+    if (memory == nullptr || ::getpid() != process_ || is_exiting()) return;
+    const DriverScope scope(runtime_->hip(), device_, Lock::kNo);
+    note_teardown(runtime_->hip().hipDestroyExternalMemory(memory));
+  }
+
   // The runtime compares nothing.
   static Result<std::uint64_t> checked_size(const Part& part, const std::string& doing) {
     const off_t end = ::lseek(part.object.fd.get(), 0, SEEK_END);
@@ -123,6 +148,7 @@ class ExternalRange final : public ImportedRange {
   std::vector<DeviceId> exporter_peers_;
   pid_t process_;
   ExternalMemory memory_ = nullptr;
+  bool slept_ = false;
   int device_ = -1;
   void* ptr_ = nullptr;
   std::uint64_t bytes_ = 0;

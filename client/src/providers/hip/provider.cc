@@ -2,23 +2,16 @@
 // Copyright (c) 2026 the hipbroker authors
 #include "providers/hip/provider.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <cstdio>
-#include <cstring>
 #include <mutex>
 #include <utility>
 
-#include "fd_room.h"
-#include "handle_kind.h"
 #include "hipbroker/hipbroker.h"
 #include "per_process.h"
+#include "providers/hip/allocation.h"
 #include "providers/hip/driver.h"
 #include "providers/hip/external.h"
 #include "providers/hip/foreign.h"
+#include "providers/hip/imported_range.h"
 #include "providers/hip/vmm.h"
 
 namespace hb::client::hip {
@@ -122,124 +115,6 @@ Result<std::vector<int>> users_of_import(const Here& here, const RangeRequest& r
   return out;
 }
 
-class HipAllocation final : public Allocation {
- public:
-  HipAllocation(Known known, std::unique_ptr<MappedRange> range)
-      : known_(std::move(known)), range_(std::move(range)) {}
-
-  [[nodiscard]] void* ptr() const override { return range_->base(); }
-  [[nodiscard]] std::uint64_t bytes() const override { return range_->mapped_bytes(); }
-  [[nodiscard]] std::uint64_t chunk_bytes() const override { return range_->chunk_bytes(0); }
-  [[nodiscard]] std::size_t chunk_count() const override { return range_->size(); }
-  [[nodiscard]] ChunkRef chunk(std::size_t index) const override {
-    return {{}, 0, range_->chunk_bytes(index), range_->chunk_bytes(index), index};
-  }
-  [[nodiscard]] Result<UniqueFd> export_chunk(std::size_t index) const override {
-    auto made = hip::export_chunk(*known_.context, *range_, index);
-    if (made && kind_.load(std::memory_order_relaxed) == 0)
-      kind_.store(kind_of(*made), std::memory_order_relaxed);
-    return made;
-  }
-  [[nodiscard]] std::uint32_t handle_kind() const override { return kind_.load(std::memory_order_relaxed); }
-  [[nodiscard]] const DeviceId& device() const override { return known_.device.id; }
-  [[nodiscard]] int ordinal() const override { return known_.device.ordinal; }
-  [[nodiscard]] std::vector<PeerGrant> peers() const override {
-    return peer_grants(known_.context->devices, {}, range_->access());
-  }
-  [[nodiscard]] bool host_granted() const override { return range_->host_granted(); }
-  // The range knows whose process it is.
-  void forget_descriptors() noexcept override {}
-
- private:
-  Known known_;
-  std::unique_ptr<MappedRange> range_;
-  mutable std::atomic<std::uint32_t> kind_{0};
-};
-
-class HipRange final : public ImportedRange {
- public:
-  HipRange(ContextPtr context, Import import, const RangeRequest& request)
-      : context_(std::move(context)),
-        import_(std::move(import)),
-        kind_(request.handle_kind),
-        exporter_peers_(request.exporter_peers) {}
-
-  Result<void> map(const Part& part) override {
-    auto bytes = object_bytes(part);
-    if (!bytes) return tl::unexpected(std::move(bytes.error()));
-    // Allocations are mapped whole, so only the first may begin and only the last may end inside of one.
-    if (part.at != 0 && (part.object.offset != 0 || !ended_at_its_end_))
-      return fail(
-          chunk_error(HB_UNSUPPORTED, part,
-                      "does not follow the chunk before it: GPU memory is mapped in whole allocations, and a "
-                      "part of one lies between them; acquire the descriptors instead"));
-    ended_at_its_end_ = part.object.offset + part.object.bytes == *bytes;
-    ImportChunk chunk;
-    chunk.descriptor = UniqueFd(::fcntl(part.object.fd.get(), F_DUPFD_CLOEXEC, 3));
-    if (!chunk.descriptor) {
-      Error error = no_fds(fd_room(), 1, "chunk " + std::to_string(part.chunk));
-      error.chunk = static_cast<std::int64_t>(part.chunk);
-      return fail(std::move(error));
-    }
-    chunk.bytes = *bytes;
-    chunk.handle_kind = kind_;
-    chunk.number = static_cast<std::int64_t>(part.chunk);
-    return import_.add({&chunk, 1});
-  }
-  [[nodiscard]] void* ptr() const override { return import_.ptr(); }
-  [[nodiscard]] Span mapped() const override {
-    return {import_.range().base(), import_.range().mapped_bytes()};
-  }
-  [[nodiscard]] bool host_granted() const override { return import_.range().host_granted(); }
-  [[nodiscard]] int ordinal() const override { return import_.range().access().owner; }
-  [[nodiscard]] std::vector<PeerGrant> peers() const override {
-    return peer_grants(context_->devices, exporter_peers_, import_.range().access());
-  }
-
- private:
-  static Error chunk_error(hb_status status, const Part& part, const std::string& reason) {
-    Error error;
-    error.status = status;
-    error.chunk = static_cast<std::int64_t>(part.chunk);
-    error.message = "chunk " + std::to_string(part.chunk) + " " + reason;
-    return error;
-  }
-
-  // The kernel's word where it has one; what the exporter declared for descriptors of a driver's own kind,
-  // of which lseek means nothing.
-  Result<std::uint64_t> object_bytes(const Part& part) const {
-    if (kind_ == HB_KIND_DRIVER) {
-      if (part.whole_bytes != 0) return part.whole_bytes;
-      return fail(chunk_error(HB_UNSUPPORTED, part,
-                              "is a descriptor of the driver's own, whose size only its exporter knows, and "
-                              "the daemon is too old to pass that on: update hipbrokerd"));
-    }
-    const off_t size = ::lseek(part.object.fd.get(), 0, SEEK_END);
-    if (size < 0) {
-      Error error = system_error(SysError::last("lseek"),
-                                 "chunk " + std::to_string(part.chunk) + ": its size", HB_BAD_HANDLE);
-      error.chunk = static_cast<std::int64_t>(part.chunk);
-      return fail(std::move(error));
-    }
-    const auto bytes = static_cast<std::uint64_t>(size);
-    const std::uint64_t wanted = part.whole_bytes != 0 ? part.whole_bytes : part.object_bytes;
-    if (bytes == wanted || (part.whole_bytes == 0 && bytes > wanted)) return bytes;
-    Error error = chunk_error(
-        HB_RANGE, part,
-        "needs an object of " + std::to_string(wanted) + " bytes and got one of " + std::to_string(bytes));
-    error.what = "bytes";
-    error.used = wanted;
-    error.limit = bytes;
-    return fail(std::move(error));
-  }
-
-  ContextPtr context_;
-  Import import_;
-  std::uint32_t kind_;
-  std::vector<DeviceId> exporter_peers_;
-  bool ended_at_its_end_ = true;
-};
-
 }  // namespace
 
 Result<Known> known_of(int ordinal) {
@@ -274,9 +149,8 @@ Result<std::unique_ptr<Allocation>> HipProvider::allocate(const AllocateRequest&
   if (!peers) return tl::unexpected(peers.error());
   auto access = access_for(*known.context, device->ordinal, *peers, request.host);
   if (!access) return tl::unexpected(std::move(access.error()));
-  auto range = hip::allocate(known.context, {request.bytes, request.chunk_bytes, std::move(*access)});
-  if (!range) return tl::unexpected(std::move(range.error()));
-  return std::make_unique<HipAllocation>(std::move(known), std::move(*range));
+  return allocate_on(std::move(known),
+                     {request.bytes, request.chunk_bytes, std::move(*access), request.reserve_bytes});
 }
 
 Result<std::unique_ptr<Allocation>> HipProvider::adopt(const AdoptRequest& request) {
@@ -284,6 +158,7 @@ Result<std::unique_ptr<Allocation>> HipProvider::adopt(const AdoptRequest& reque
 }
 
 Result<std::unique_ptr<ImportedRange>> HipProvider::begin_import(const RangeRequest& request) {
+  if (auto sound = check_reserve(request); !sound) return tl::unexpected(std::move(sound.error()));
   const auto now = here();
   if (!now) return tl::unexpected(now.error());
   if (request.mapping == Mapping::kExternal)
@@ -312,9 +187,8 @@ Result<std::unique_ptr<ImportedRange>> HipProvider::begin_import(const RangeRequ
   spec.chunks = request.chunks;
   spec.offset = request.first_offset;
   spec.address = request.address;
-  auto import = Import::begin(known.context, spec);
-  if (!import) return tl::unexpected(std::move(import.error()));
-  return std::make_unique<HipRange>(known.context, std::move(*import), request);
+  if (request.reserve_bytes != 0) spec.reserve_bytes = request.first_offset + request.reserve_bytes;
+  return begin_import_of(known.context, spec, request);
 }
 
 }  // namespace hb::client::hip

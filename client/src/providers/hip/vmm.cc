@@ -5,6 +5,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <optional>
+
 #include "fd_room.h"
 #include "hipbroker/hipbroker.h"
 #include "providers/hip/driver.h"
@@ -69,15 +71,49 @@ Result<std::size_t> granularity(const Context& context, int device) {
   return granularity_inside(context, device);
 }
 
+namespace {
+
+// Inside a DriverScope. What a failure has left is the caller's to cut, outside.
+Result<void> fill(const ContextPtr& context, MappedRange& range, std::span<const std::uint64_t> sizes,
+                  const std::string& doing) {
+  if (auto room = check_room(context->quirks.on(Quirk::kDescriptorPerCreate), sizes.size(), doing); !room)
+    return room;
+  const int owner = range.access().owner;
+  const MemAllocationProp prop = exportable_on(owner);
+  for (const std::uint64_t bytes : sizes) {
+    const auto number = static_cast<std::int64_t>(range.size());
+    MemHandle handle = nullptr;
+    const HipError code = context->hip().hipMemCreate(&handle, static_cast<std::size_t>(bytes), &prop, 0);
+    if (code != kSuccess) {
+      Error error = driver_error(context->hip(), "hipMemCreate", code,
+                                 "chunk " + std::to_string(number) + " of " + std::to_string(bytes) +
+                                     " bytes on " + context->devices.at(owner)->id.text());
+      error.chunk = number;
+      return fail(std::move(error));
+    }
+    if (auto added = range.add({context, handle}, static_cast<std::size_t>(bytes), number); !added)
+      return added;
+  }
+  return {};
+}
+
+Result<void> check_bytes(const char* what, std::uint64_t bytes) {
+  if (bytes <= limits::kExportBytes) return {};
+  return fail(limit_error(HB_RANGE, what, bytes, limits::kExportBytes,
+                          std::string(what) + " is " + std::to_string(bytes) + "; an export holds at most " +
+                              std::to_string(limits::kExportBytes)));
+}
+
+}  // namespace
+
 Result<std::unique_ptr<MappedRange>> allocate(const ContextPtr& context, const AllocateSpec& spec) {
   const Device* device = context->devices.at(spec.access.owner);
   if (device == nullptr)
     return fail(HB_DEVICE, "no device " + std::to_string(spec.access.owner) + " in this process");
   if (spec.bytes == 0) return fail(HB_INVALID, "bytes is 0; at least 1 byte is allocated");
-  if (spec.bytes > limits::kExportBytes)
-    return fail(limit_error(HB_RANGE, "bytes", spec.bytes, limits::kExportBytes,
-                            std::to_string(spec.bytes) + " bytes asked for; an export holds at most " +
-                                std::to_string(limits::kExportBytes)));
+  if (auto sound = check_bytes("bytes", spec.bytes); !sound) return tl::unexpected(std::move(sound.error()));
+  if (auto sound = check_bytes("reserve_bytes", spec.reserve_bytes); !sound)
+    return tl::unexpected(std::move(sound.error()));
   if (auto able = check_host_access(*context, spec.access); !able) return tl::unexpected(able.error());
 
   std::unique_ptr<MappedRange> range;  // outlives the scope: it must not be torn down inside
@@ -88,29 +124,33 @@ Result<std::unique_ptr<MappedRange>> allocate(const ContextPtr& context, const A
   if (!unit) return tl::unexpected(std::move(unit.error()));
   const std::uint64_t bytes = round_up(spec.bytes, *unit);
   const std::uint64_t chunk_bytes = spec.chunk_bytes == 0 ? bytes : round_up(spec.chunk_bytes, *unit);
-  const std::uint64_t count = (bytes + chunk_bytes - 1) / chunk_bytes;
-  if (auto room = check_room(context->quirks.on(Quirk::kDescriptorPerCreate), count, doing); !room)
-    return tl::unexpected(std::move(room.error()));
+  const std::uint64_t step = spec.chunk_bytes == 0 ? *unit : chunk_bytes;
+  const std::uint64_t reserve =
+      spec.reserve_bytes <= bytes ? bytes : bytes + round_up(spec.reserve_bytes - bytes, step);
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t at = 0; at < bytes; at += chunk_bytes)
+    sizes.push_back(bytes - at < chunk_bytes ? bytes - at : chunk_bytes);
   auto reserved =
-      MappedRange::reserve(context, spec.access, {static_cast<std::size_t>(bytes), *unit, nullptr});
+      MappedRange::reserve(context, spec.access, {static_cast<std::size_t>(reserve), *unit, nullptr});
   if (!reserved) return tl::unexpected(std::move(reserved.error()));
   range = std::move(*reserved);
-  const MemAllocationProp prop = exportable_on(spec.access.owner);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t rest = bytes - i * chunk_bytes;
-    const auto here = static_cast<std::size_t>(rest < chunk_bytes ? rest : chunk_bytes);
-    MemHandle handle = nullptr;
-    if (const HipError code = context->hip().hipMemCreate(&handle, here, &prop, 0); code != kSuccess) {
-      Error error = driver_error(
-          context->hip(), "hipMemCreate", code,
-          "chunk " + std::to_string(i) + " of " + std::to_string(here) + " bytes on " + device->id.text());
-      error.chunk = static_cast<std::int64_t>(i);
-      return fail(std::move(error));
-    }
-    if (auto added = range->add({context, handle}, here, static_cast<std::int64_t>(i)); !added)
-      return tl::unexpected(std::move(added.error()));
-  }
+  if (auto filled = fill(context, *range, sizes, doing); !filled)
+    return tl::unexpected(std::move(filled.error()));
   return range;
+}
+
+Result<void> extend(const ContextPtr& context, MappedRange& range, std::span<const std::uint64_t> sizes) {
+  if (!range.is_here())
+    return fail(HB_FORKED, "this memory is of the parent process, which alone changes it");
+  const std::size_t before = range.size();
+  const std::string doing = "adding memory on " + context->devices.at(range.access().owner)->id.text();
+  const auto done = [&]() -> Result<void> {
+    const DriverScope scope(context->hip(), range.access().owner);
+    if (scope.failed_call() != nullptr) return fail(scope_error(*context, scope, doing));
+    return fill(context, range, sizes, doing);
+  }();
+  if (!done) range.cut(before);
+  return done;
 }
 
 Result<UniqueFd> export_chunk(const Context& context, MappedRange& range, std::size_t index) {
@@ -160,13 +200,21 @@ Result<Import> Import::begin(const ContextPtr& context, const ImportSpec& spec) 
   if (auto room = check_room(context->quirks.on(Quirk::kDescriptorPerImport), spec.chunks, doing); !room)
     return tl::unexpected(std::move(room.error()));
   char* const address = spec.address == nullptr ? nullptr : static_cast<char*>(spec.address) - spec.offset;
-  auto reserved = MappedRange::reserve(
-      context, spec.access, {static_cast<std::size_t>(round_up(spec.bytes, *unit)), *unit, address});
+  const std::uint64_t bytes = spec.reserve_bytes > spec.bytes ? spec.reserve_bytes : spec.bytes;
+  auto reserved = MappedRange::reserve(context, spec.access,
+                                       {static_cast<std::size_t>(round_up(bytes, *unit)), *unit, address});
   if (!reserved) return tl::unexpected(std::move(reserved.error()));
   return Import(context, spec.owner, std::move(*reserved), spec.offset);
 }
 
 Result<void> Import::add(std::span<ImportChunk> chunks) {
+  const std::size_t before = range_->size();
+  auto added = add_inside(chunks);
+  if (!added) range_->cut(before);
+  return added;
+}
+
+Result<void> Import::add_inside(std::span<ImportChunk> chunks) {
   const DriverScope scope(context_->hip(), range_->access().device());
   if (scope.failed_call() != nullptr) {
     const std::int64_t first = chunks.empty() ? -1 : chunks[0].number;
@@ -185,7 +233,7 @@ Result<void> Import::add(std::span<ImportChunk> chunks) {
   return {};
 }
 
-Result<void> Import::add_one(ImportChunk& chunk) {
+Result<OwnedHandle> Import::import_one(ImportChunk& chunk) {
   const HipTable& hip = context_->hip();
   const std::string doing = "chunk " + std::to_string(chunk.number);
   // Descriptor 0 cannot be imported by value, and 1 and 2 are the program's.
@@ -211,10 +259,36 @@ Result<void> Import::add_one(ImportChunk& chunk) {
     add_causes(error, owner_, owner_visible, chunk.handle_kind);
     return fail(std::move(error));
   }
-  auto added = range_->add({context_, handle}, static_cast<std::size_t>(chunk.bytes), chunk.number);
+  return OwnedHandle(context_, handle);
+}
+
+Result<void> Import::add_one(ImportChunk& chunk) {
+  auto handle = import_one(chunk);
+  if (!handle) return tl::unexpected(std::move(handle.error()));
+  auto added = range_->add(std::move(*handle), static_cast<std::size_t>(chunk.bytes), chunk.number);
   if (!added && context_->quirks.on(Quirk::kImportChecksAtGrant))
-    add_causes(added.error(), owner_, owner_visible, chunk.handle_kind);
+    add_causes(added.error(), owner_, range_->access().owner != Access::kHidden, chunk.handle_kind);
   return added;
+}
+
+Result<void> Import::replace(std::size_t index, ImportChunk chunk) {
+  const auto failed = [&](Error error) {
+    error.chunk = chunk.number;
+    return fail(std::move(error));
+  };
+  std::optional<OwnedHandle> fresh;
+  {
+    const DriverScope scope(context_->hip(), range_->access().device());
+    if (scope.failed_call() != nullptr)
+      return failed(scope_error(*context_, scope, "chunk " + std::to_string(chunk.number)));
+    auto handle = import_one(chunk);
+    if (!handle) return failed(std::move(handle.error()));
+    fresh.emplace(std::move(*handle));
+  }
+  auto done = range_->replace(index, std::move(*fresh), chunk.number);
+  if (!done && context_->quirks.on(Quirk::kImportChecksAtGrant))
+    add_causes(done.error(), owner_, range_->access().owner != Access::kHidden, chunk.handle_kind);
+  return done;
 }
 
 }  // namespace hb::client::hip
