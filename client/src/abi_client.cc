@@ -102,6 +102,10 @@ hb_status hb_daemon_get_status(hb_client* client, uint64_t deadline_ns, hb_daemo
     status.closing = body->closing;
     status.quarantined = body->quarantined;
     status.bytes = body->bytes;
+    status.ended_held = body->ended_held;
+    status.tickets = body->tickets;
+    status.groups = body->groups;
+    status.events_pending = body->events_pending;
     write_info(status, ret_status);
     return {};
   });
@@ -120,5 +124,6 @@ void hb_client_get_stats(const hb_client* client, hb_stats* ret_stats) {
   out.mapped_bytes = stats.mapped_bytes;
   for (std::size_t i = 0; i < HB_STATS_REFUSALS; ++i) out.refusals[i] = stats.refusals[i];
   out.failed_frees = failed_frees();
+  out.fetched_fds = stats.fetched_fds;
   write_info(out, ret_stats);
 }

@@ -12,6 +12,7 @@ namespace {
 // Nothing announces a daemon that is not there; it is looked for at growing distances.
 constexpr int kFirstRetryMs = 2;
 constexpr int kLastRetryMs = 50;
+constexpr std::uint64_t kHelloNs = 1'000'000'000;  // of a daemon that accepted, where nothing else is waited for
 
 void wait_before_retry(int delay_ms, std::uint64_t deadline_ns) {
   const std::uint64_t now = now_ns();
@@ -38,7 +39,8 @@ Client::Client(ClientOptions options, ProcessMark mark, std::shared_ptr<Session>
     : options_(std::move(options)),
       mark_(mark),
       session_(std::move(session)),
-      imports_(options_.cache_bytes, stats_) {}
+      imports_(options_.cache_bytes, stats_),
+      events_(*this) {}
 
 void Client::close() {
   std::shared_ptr<Session> session;
@@ -49,6 +51,7 @@ void Client::close() {
     session = session_;
     exports.swap(exports_);
   }
+  events_.close();
   for (const auto& record : exports) ExportRegistry::get().remove(*record);
   session->close();
   imports_.drop_idle();
@@ -60,7 +63,7 @@ std::shared_ptr<Session> Client::last_session() const {
 }
 
 Result<std::shared_ptr<Session>> Client::session(std::uint64_t deadline_ns) {
-  std::unique_lock lock(lock_);
+  Lock lock(lock_);
   for (;;) {
     if (closed_) return fail(HB_CLOSED, "the client was closed");
     if (!session_->is_lost()) return session_;
@@ -70,9 +73,22 @@ Result<std::shared_ptr<Session>> Client::session(std::uint64_t deadline_ns) {
     else if (connected_.wait_until(lock, time_point(deadline_ns)) == std::cv_status::timeout && connecting_)
       return fail(HB_TIMEOUT, "the daemon went away and was not back at the deadline");
   }
+  return connect_anew(lock, [&] { return reconnect(deadline_ns); });
+}
+
+Result<std::shared_ptr<Session>> Client::session_at_once() {
+  Lock lock(lock_);
+  if (closed_) return fail(HB_CLOSED, "the client was closed");
+  if (!session_->is_lost()) return session_;
+  if (connecting_) return fail(HB_NO_DAEMON, "another thread is looking for a daemon");
+  return connect_anew(lock, [&] { return reconnect_once(0, after_ns(kHelloNs)); });
+}
+
+template <class Make>
+Result<std::shared_ptr<Session>> Client::connect_anew(Lock& lock, Make&& make) {
   connecting_ = true;
   lock.unlock();
-  auto made = reconnect(deadline_ns);
+  Result<std::shared_ptr<Session>> made = make();
   lock.lock();
   connecting_ = false;
   connected_.notify_all();
@@ -85,22 +101,22 @@ Result<std::shared_ptr<Session>> Client::session(std::uint64_t deadline_ns) {
   return made;
 }
 
+Result<std::shared_ptr<Session>> Client::reconnect_once(std::uint64_t connect_until_ns,
+                                                        std::uint64_t hello_until_ns) const {
+  auto connection = connect_daemon(options_.connect, connect_until_ns);
+  if (!connection) return tl::unexpected(std::move(connection.error()));
+  auto session = Session::open(std::move(*connection), mark_, hello_until_ns);
+  // A daemon on its way down hangs up on a hello: as good as not there.
+  if (!session && session.error().status == HB_CLOSED) session.error().status = HB_NO_DAEMON;
+  return session;
+}
+
 Result<std::shared_ptr<Session>> Client::reconnect(std::uint64_t deadline_ns) const {
   for (int delay_ms = kFirstRetryMs;; delay_ms = std::min(delay_ms * 2, kLastRetryMs)) {
-    Error last;
-    auto connection = connect_daemon(options_.connect, deadline_ns);
-    if (connection) {
-      auto session = Session::open(std::move(*connection), mark_, deadline_ns);
-      if (session) return session;
-      // A daemon on its way down hangs up on a hello: as good as not there.
-      if (session.error().status != HB_CLOSED) return session;
-      last = std::move(session.error());
-      last.status = HB_NO_DAEMON;
-    } else {
-      if (connection.error().status != HB_NO_DAEMON) return tl::unexpected(std::move(connection.error()));
-      last = std::move(connection.error());
-    }
+    auto session = reconnect_once(deadline_ns, deadline_ns);
+    if (session || session.error().status != HB_NO_DAEMON) return session;
     if (now_ns() >= deadline_ns) {
+      Error last = std::move(session.error());
       last.message = "the daemon went away and was not back at the deadline: " + last.message;
       return fail(std::move(last));
     }
@@ -132,13 +148,8 @@ std::vector<std::shared_ptr<ExportRecord>> Client::live_exports() const {
 
 std::vector<std::shared_ptr<ExportRecord>> Client::live_exports_over(const void* ptr,
                                                                      std::uint64_t bytes) const {
-  const auto start = reinterpret_cast<std::uintptr_t>(ptr);
   auto live = live_exports();
-  std::erase_if(live, [&](const auto& record) {
-    if (record->addresses_are_others()) return true;
-    return std::none_of(record->spans.begin(), record->spans.end(),
-                        [&](const AddressSpan& span) { return span.overlaps(start, bytes); });
-  });
+  std::erase_if(live, [&](const auto& record) { return !record->covers(ptr, bytes); });
   return live;
 }
 
@@ -153,7 +164,7 @@ void Client::forget_export(std::uint64_t id) {
     exports_.erase(found);
   }
   gone->withdrawn.store(true, std::memory_order_release);
-  gone->ranges.remove();
+  gone->forget_ranges();
   ExportRegistry::get().remove(*gone);
 }
 

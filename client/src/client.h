@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "connect.h"
+#include "events.h"
 #include "export_record.h"
 #include "import_cache.h"
 #include "session.h"
@@ -43,6 +44,9 @@ class Client : public std::enable_shared_from_this<Client> {
   // The session; a new one when the last was lost, for which the daemon is waited for until the deadline.
   [[nodiscard]] Result<std::shared_ptr<Session>> session(std::uint64_t deadline_ns);
   [[nodiscard]] std::shared_ptr<Session> last_session() const;
+  // The session, or a new one if a daemon is there now: HB_NO_DAEMON where none is, or where another thread
+  // is looking for one.
+  [[nodiscard]] Result<std::shared_ptr<Session>> session_at_once();
 
   // Runs a request on the session. A session that was found dead before the request left it is replaced and
   // the request made there: only for requests that mean the same on every session.
@@ -66,11 +70,18 @@ class Client : public std::enable_shared_from_this<Client> {
   void forget_export(std::uint64_t id);
 
   [[nodiscard]] ImportCache& imports() { return imports_; }
+  [[nodiscard]] Events& events() { return events_; }
   [[nodiscard]] Stats& stats() { return stats_; }
   [[nodiscard]] const Stats& stats() const { return stats_; }
 
  private:
+  using Lock = std::unique_lock<std::mutex>;
+  // With the lock, which is not held meanwhile, and `connecting_` not set.
+  template <class Make>
+  [[nodiscard]] Result<std::shared_ptr<Session>> connect_anew(Lock& lock, Make&& make);
   [[nodiscard]] Result<std::shared_ptr<Session>> reconnect(std::uint64_t deadline_ns) const;
+  [[nodiscard]] Result<std::shared_ptr<Session>> reconnect_once(std::uint64_t connect_until_ns,
+                                                                std::uint64_t hello_until_ns) const;
   // The old session's exports and leases are gone with it. Where exports are to be offered again, here.
   void replace_session(std::shared_ptr<Session> session);
 
@@ -84,6 +95,7 @@ class Client : public std::enable_shared_from_this<Client> {
   std::vector<std::shared_ptr<ExportRecord>> exports_;
   Stats stats_;
   ImportCache imports_;
+  Events events_;
 };
 
 }  // namespace hb::client

@@ -21,6 +21,7 @@ struct ExportRequest {
   std::span<const std::byte> metadata;
   std::span<const hb_acl_entry> acl;
   std::uint32_t max_access = 0;
+  std::uint64_t max_bytes = 0;  // it may grow to so many; 0 = it does not grow
   const void* ptr = nullptr;
   std::uint64_t bytes = 0;                   // with ptr
   MemoryKind memory = MemoryKind::kUnknown;  // with ptr: what the caller vouches for
@@ -41,6 +42,10 @@ struct WithdrawnCount {
 // HB_GONE when it was withdrawn already or its session was lost.
 [[nodiscard]] Result<WithdrawnCount> withdraw_export(Client& client, ExportRecord& record,
                                                      std::uint64_t deadline_ns);
+// Waits so long for its holders. `left` (may be null): who is left then.
+[[nodiscard]] Result<WithdrawnCount> withdraw_export(Client& client, ExportRecord& record,
+                                                     std::uint64_t wait_ns, std::uint64_t deadline_ns,
+                                                     std::unique_ptr<hb_holders>* left);
 [[nodiscard]] Result<WithdrawnCount> withdraw_id(Client& client, std::uint64_t id, std::uint64_t deadline_ns);
 [[nodiscard]] Result<WithdrawnCount> withdraw_range(Client& client, const void* ptr, std::uint64_t bytes,
                                                     std::uint64_t deadline_ns);

@@ -32,8 +32,9 @@ ImportCache::Entry* ImportCache::find(std::uint64_t hash, const ImportKey& key, 
     } else if (entry.made == nullptr) {
       if (address == nullptr || entry.wished == address) return &entry;
       ++at;
-    } else if (!entry.made->is_current()) {
-      // Ended: found no more. Its users keep it until they give it back.
+    } else if (!entry.made->is_exact()) {
+      // Ended, changed or grown: found no more. Its users keep it until they give it back, and may refresh it
+      // for themselves; whoever opens it now gets what is there now, and takes nothing from under them.
       hb_import* const old = entry.made.get();
       ++at;
       unlink(old, doomed);
@@ -67,6 +68,7 @@ void ImportCache::unlink(hb_import* imported, Doomed& doomed) {
   }
   idle_.remove(imported);
   idle_bytes_ -= imported->grant.bytes;
+  owned->doomed = true;
   doomed.push_back(std::move(owned));
 }
 
@@ -134,9 +136,10 @@ void ImportCache::give_back(hb_import* imported) noexcept {
     const std::lock_guard guard(lock_);
     if (--imported->uses > 0) return;
     if (!imported->cached) {
+      imported->doomed = true;
       last.reset(imported);
     } else {
-      const bool keep = keep_bytes_ >= imported->grant.bytes && imported->is_current();
+      const bool keep = keep_bytes_ >= imported->grant.bytes && imported->is_exact();
       try {
         idle_.push_back(imported);
         idle_bytes_ += imported->grant.bytes;
@@ -149,6 +152,22 @@ void ImportCache::give_back(hb_import* imported) noexcept {
       }
     }
   }
+}
+
+ImportCache::Held ImportCache::hold(const LeaseIndex& leases, std::uint64_t lease) {
+  Doomed doomed;  // destroyed after the lock
+  const std::lock_guard guard(lock_);
+  const LeaseIndex::Found found = leases.find(lease);
+  if (found.imported == nullptr) return {found.owner, nullptr};
+  // Looked up under the lock: whoever dooms it has to take the lock first, and its lease is forgotten only
+  // when it is destroyed.
+  if (found.imported->doomed) return {};
+  if (found.imported->uses == 0) {
+    if (!found.imported->is_current()) unlink(found.imported, doomed);
+    return {};
+  }
+  ++found.imported->uses;
+  return {found.owner, found.imported};
 }
 
 void ImportCache::drop_idle() noexcept {

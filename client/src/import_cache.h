@@ -19,6 +19,7 @@
 
 #include "error.h"
 #include "hipbroker/hipbroker.h"
+#include "lease_index.h"
 #include "stats.h"
 
 namespace hb::client {
@@ -43,6 +44,14 @@ class ImportCache {
   // One use less. The last one keeps it for later or destroys it.
   void give_back(hb_import* imported) noexcept;
   void drop_idle() noexcept;
+
+  struct Held {
+    LeaseIndex::Owner owner = LeaseIndex::Owner::kNobody;
+    hb_import* imported = nullptr;  // counted once more, to be given back
+  };
+  // Whom an event of that lease concerns. What nobody uses any more is nobody's, and goes where it is not
+  // current any more: it would pin for nothing what others want to see released.
+  [[nodiscard]] Held hold(const LeaseIndex& leases, std::uint64_t lease);
 
  private:
   struct Entry;

@@ -15,4 +15,7 @@ LibraryScope::LibraryScope() noexcept { ++t_depth; }
 LibraryScope::~LibraryScope() { --t_depth; }
 bool LibraryScope::entered() noexcept { return t_depth != 0; }
 
+OutsideLibrary::OutsideLibrary() noexcept : depth_(t_depth) { t_depth = 0; }
+OutsideLibrary::~OutsideLibrary() { t_depth = depth_; }
+
 }  // namespace hb::client

@@ -18,4 +18,16 @@ class LibraryScope {
   [[nodiscard]] static bool entered() noexcept;
 };
 
+// A handler of the program is called from inside: for that long the thread is outside.
+class OutsideLibrary {
+ public:
+  OutsideLibrary() noexcept;
+  ~OutsideLibrary();
+  OutsideLibrary(const OutsideLibrary&) = delete;
+  OutsideLibrary& operator=(const OutsideLibrary&) = delete;
+
+ private:
+  int depth_;
+};
+
 }  // namespace hb::client

@@ -31,6 +31,7 @@ enum class Late : std::uint8_t {
   kIgnore,   // nothing was obtained
   kAcquire,  // a lease to give back
   kExport,   // an export to take back
+  kEvents,   // events to be told all the same
 };
 
 class Pending {

@@ -280,6 +280,9 @@ void Session::take_back(Pending::Unclaimed unclaimed) {
       release.lease_id = acquired->lease_id;
       post(FrameType::kRelease, release);
     }
+  } else if (unclaimed.late == Late::kEvents) {
+    if (const auto taken = msg::decode<msg::TakeEventsReply>(unclaimed.reply.body))
+      late_events_.insert(late_events_.end(), taken->events.begin(), taken->events.end());
   } else if (unclaimed.late == Late::kExport) {
     const auto exported = msg::decode<msg::ExportReply>(unclaimed.reply.body);
     if (!exported) return;
@@ -338,6 +341,26 @@ void Session::release(std::uint64_t lease_id) noexcept {
   msg::Release release;
   release.lease_id = lease_id;
   post(FrameType::kRelease, release);
+}
+
+void Session::unmapped(std::uint64_t lease_id) noexcept {
+  if (!mark_.is_here()) return;
+  const Lock lock(lock_);
+  if (is_lost()) return;
+  msg::Unmapped unmapped;
+  unmapped.lease_id = lease_id;
+  post(FrameType::kUnmapped, unmapped);
+}
+
+void Session::end_lease(std::uint64_t lease_id) noexcept {
+  if (!mark_.is_here()) return;
+  leases_.remove(lease_id);
+  release(lease_id);
+}
+
+std::vector<msg::Event> Session::take_late_events() {
+  const Lock lock(lock_);
+  return std::exchange(late_events_, {});
 }
 
 void Session::abort_export(std::uint64_t export_id) noexcept {
@@ -425,16 +448,16 @@ void Session::cut(const std::string& reason) noexcept {
 
 Lease& Lease::operator=(Lease&& other) noexcept {
   if (this == &other) return *this;
-  if (session_ != nullptr) session_->release(id_);
+  if (session_ != nullptr) session_->end_lease(id_);
   session_ = std::move(other.session_);
   id_ = other.id_;
   word_ = other.word_;
-  value_ = other.value_;
+  expected_.store(other.expected_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   return *this;
 }
 
 Lease::~Lease() {
-  if (session_ != nullptr) session_->release(id_);
+  if (session_ != nullptr) session_->end_lease(id_);
 }
 
 }  // namespace hb::client

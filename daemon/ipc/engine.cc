@@ -65,13 +65,17 @@ void Engine::disconnect(core::SessionId session) {
 }
 
 void Engine::apply(core::SessionId session, std::uint64_t request_id, FrameType type, core::Request request) {
+  tl::expected<void, EdgeError> added;
   if (auto* acquire = std::get_if<core::AcquireRequest>(&request)) {
-    if (auto added = add_read_only_facts(session, *acquire); !added) {
-      const auto recipient = sessions_.find(session);
-      if (recipient != sessions_.end())
-        recipient->second->deliver({request_id, writer_.error(request_id, added.error()), {}});
-      return;
-    }
+    if (acquire->access == core::Access::kRead) added = add_read_only_facts(session, *acquire);
+  } else if (auto* refresh = std::get_if<core::RefreshRequest>(&request)) {
+    added = add_read_only_facts(session, *refresh);
+  }
+  if (!added) {
+    const auto recipient = sessions_.find(session);
+    if (recipient != sessions_.end())
+      recipient->second->deliver({request_id, writer_.error(request_id, added.error()), {}});
+    return;
   }
   broker_.apply(session, request_id, static_cast<std::uint16_t>(type), std::move(request), monotonic_now(),
                 effects_);
@@ -263,9 +267,8 @@ void Engine::close_socket(std::uint32_t uid, UniqueFd socket, std::function<void
 
 // --- read-only levels -----------------------------------------------------------------------------
 
-tl::expected<void, EdgeError> Engine::add_read_only_facts(core::SessionId session,
-                                                          core::AcquireRequest& request) {
-  if (request.access != core::Access::kRead) return {};
+template <class Request>
+tl::expected<void, EdgeError> Engine::add_read_only_facts(core::SessionId session, Request& request) {
   const auto candidates = broker_.readonly_candidates(session, request);
   request.facts.reserve(candidates.size());
   for (const core::Broker::Candidate& candidate : candidates) {

@@ -98,8 +98,9 @@ class Engine {
   void closed(std::uint64_t batch, std::size_t fds);
   void send(const core::Reply& reply, std::vector<Parked>* park);
   [[nodiscard]] EdgeCounters edge_counters(const core::Reply& reply) const;
-  [[nodiscard]] tl::expected<void, EdgeError> add_read_only_facts(core::SessionId session,
-                                                                  core::AcquireRequest& request);
+  // Of an acquire or a refresh.
+  template <class Request>
+  [[nodiscard]] tl::expected<void, EdgeError> add_read_only_facts(core::SessionId session, Request& request);
   [[nodiscard]] tl::expected<core::Level, EdgeError> read_only_level(
       const core::Broker::Candidate& candidate);
   void arm_deadline();

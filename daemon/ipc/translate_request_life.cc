@@ -40,6 +40,7 @@ Result<core::Request> request_of(const v1::Change& message, std::size_t fd_count
   request.total_chunks = message.total_chunks();
   request.total_size = message.total_size();
   request.distinct_handles = message.distinct_handles();
+  request.device = std::move(*device);
   request.chunks = std::move(*chunks);
   return core::Request(std::move(request));
 }

@@ -20,8 +20,9 @@ int uses_every_initialiser(void) {
   hb_daemon_status status = HB_DAEMON_STATUS_INIT;
   hb_pointer_info pointer = HB_POINTER_INFO_INIT;
   hb_hip_report report = HB_HIP_REPORT_INIT;
+  hb_event event = HB_EVENT_INIT;
   return error.size + client.size + client_info.size + key.size + memory.size + memory_info.size +
              exported.size + export_info.size + withdrawn.size + imported.size + import_info.size +
-             status.size + pointer.size + report.size >
+             status.size + pointer.size + report.size + event.size >
          0;
 }

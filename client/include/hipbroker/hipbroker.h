@@ -22,7 +22,8 @@
  *              the daemon died answers HB_CLOSED and is not repeated: what it asked for may have been done.
  *              Exports and leases of the lost session are gone: hb_export_withdraw answers HB_GONE,
  *              and hb_import_is_current 0 once a call of this client has met the loss: a killed daemon
- *              tells nobody. Mappings stay readable; export and import again.
+ *              tells nobody. Mappings stay readable; export and import again. Whoever dispatches events
+ *              (events.h) is told, and is connected again without a call.
  *   Sizes      Bytes. Offsets are relative to what the call names.
  *   Descriptors  Inputs are borrowed: you still own and close them. Outputs are yours.
  *   Threads    Every function may be called from any thread on the same handle, except the one that
@@ -337,13 +338,15 @@ typedef struct hb_export_options {
                                  = the runtime is asked. Memory at `ptr` knows its own */
   const hb_hip_handle* handles; /* 3. allocations of hipMemCreate, in address order; their sizes may differ */
   size_t handle_count;
-  uint32_t memory; /* with `ptr` outside of hb_memory_alloc: HB_MEMORY_UNKNOWN = find out; HB_MEMORY_VMM or
-                      HB_MEMORY_MALLOC = you know it, and that it came from no other process */
+  uint32_t memory;    /* with `ptr` outside of hb_memory_alloc: HB_MEMORY_UNKNOWN = find out; HB_MEMORY_VMM or
+                         HB_MEMORY_MALLOC = you know it, and that it came from no other process */
+  uint64_t max_bytes; /* hb_export_append may make it so large; 0 = it cannot grow. Importers of all of it
+                         reserve as many addresses; the key then goes to the end, wherever that is */
 } hb_export_options;
 #define HB_EXPORT_OPTIONS_INIT                                                                             \
   {                                                                                                        \
     sizeof(hb_export_options), NULL, NULL, 0, NULL, 0, 0, NULL, 0, NULL, 0, HB_NO_DEADLINE, NULL, NULL, 0, \
-        HB_MEMORY_UNKNOWN                                                                                  \
+        HB_MEMORY_UNKNOWN, 0                                                                               \
   }
 
 /* Whole or not at all. Your own uid may import it, others only through `acl`. It lives until it is
@@ -384,7 +387,7 @@ typedef struct hb_export_info {
   uint32_t generation;
   uint64_t layout_version;
   uint64_t bytes;
-  hb_key key; /* names exactly the bytes exported */
+  hb_key key; /* names exactly the bytes exported; with max_bytes also those that will be appended */
 } hb_export_info;
 #define HB_EXPORT_INFO_INIT               \
   {                                       \
@@ -394,7 +397,8 @@ typedef struct hb_export_info {
   }
 HB_API void hb_export_get_info(const hb_export* exported, hb_export_info* ret_info);
 
-/* A key to [offset, offset + bytes) of the export; no round trip. It is no fence: whoever may use it holds
+/* A key to [offset, offset + bytes) of the export; no round trip. With HB_WHOLE of an export that can grow it
+ * goes to the end, wherever that is. It is no fence: whoever may use it holds
  * descriptors of the whole chunks those bytes lie in. HB_RANGE. */
 HB_API hb_status hb_export_subkey(const hb_export* exported, uint64_t offset, uint64_t bytes, hb_key* ret_key,
                                   hb_error* error);
@@ -404,7 +408,7 @@ HB_API hb_status hb_export_subkey(const hb_export* exported, uint64_t offset, ui
 typedef struct hb_withdrawn {
   size_t size;
   uint64_t exports; /* ended by this call */
-  uint64_t holders; /* leases that still had it when it ended; counted up to 64 an answer of the daemon */
+  uint64_t holders; /* leases that were left when the call returned */
 } hb_withdrawn;
 #define HB_WITHDRAWN_INIT \
   { sizeof(hb_withdrawn), 0, 0 }
@@ -498,15 +502,19 @@ typedef struct hb_import_options {
   size_t peer_count;    /* or HB_ALL_VISIBLE, or HB_EXPORTER_PEERS */
   uint32_t host_access; /* HB_HOST_NONE, _PREFER, _REQUIRE */
   uint32_t mapping;     /* HB_MAP_VMM, HB_MAP_EXTERNAL */
+  uint64_t reserve_bytes; /* addresses to hold for growth, from the first byte asked for; 0 = as much as the
+                             export may grow to (its max_bytes) where the import goes to the end, else none.
+                             They take no memory */
 } hb_import_options;
 #define HB_IMPORT_OPTIONS_INIT                                                                             \
   {                                                                                                        \
     sizeof(hb_import_options), NULL, NULL, HB_OWN_UID, HB_ACCESS_READ, 0, HB_WHOLE, NULL, HB_LEVEL_ANY, 0, \
-        0, HB_NO_DEADLINE, NULL, 0, HB_HOST_NONE, HB_MAP_VMM                                               \
+        0, HB_NO_DEADLINE, NULL, 0, HB_HOST_NONE, HB_MAP_VMM, 0                                               \
   }
 
 /* Acquires and maps. The same part of the same export imported again with the same access is the same
- * mapping, counted; no system call then, and never for what has ended. A wished address must be congruent to
+ * mapping, counted; no system call then, and never for what has ended, changed, or grown where it goes to the
+ * end: that is acquired and mapped anew, and who had it keeps what they have. A wished address must be congruent to
  * the offset modulo the page size, or the GPU's granularity (HB_RANGE), and free (HB_ADDRESS). GPU memory is
  * mapped in whole chunks: what lies around the bytes asked for is reachable, too, by every GPU let in.
  * HB_NOT_FOUND, HB_GONE, HB_STALE, HB_REVOKED, HB_DENIED, HB_READ_ONLY, HB_LEVEL, HB_RANGE, HB_ADDRESS,
@@ -544,17 +552,22 @@ typedef struct hb_import_info {
   const hb_peer* peers; /* the GPUs that the exporter let in besides the owner's, in its order, then others
                            that this import let in; valid as long as the handle */
   size_t peer_count;
-  uint32_t mapping; /* HB_MAP_VMM, HB_MAP_EXTERNAL */
+  uint32_t mapping;        /* HB_MAP_VMM, HB_MAP_EXTERNAL */
+  uint64_t max_bytes;      /* the export may grow to so many; 0 = it does not grow */
+  uint64_t reserved_bytes; /* addresses held, from `ptr`: how far hb_import_refresh can go */
+  int asleep;              /* 1: hb_import_unmap: nothing is behind `ptr`, do not touch it */
 } hb_import_info;
 #define HB_IMPORT_INFO_INIT                                                                                \
   {                                                                                                        \
     sizeof(hb_import_info), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, {{0}, {0}, 0}, 0, -1, NULL, 0, \
-        HB_MAP_VMM                                                                                         \
+        HB_MAP_VMM, 0, 0, 0                                                                                         \
   }
+/* What is mapped now: of before or after where another thread refreshes it meanwhile. */
 HB_API void hb_import_get_info(const hb_import* imported, hb_import_info* ret_info);
 
-/* 1 while what was imported is current; 0 once it was withdrawn, revoked, replaced or the session ended. A
- * read of shared memory, no system call. The mapping stays readable either way. */
+/* 1 while what was imported is current, though the export may have grown behind it; 0 once it was withdrawn,
+ * revoked, suspended, a chunk of it replaced, or the session ended. A read of shared memory, no system call. The
+ * mapping stays readable either way. */
 HB_API int hb_import_is_current(const hb_import* imported);
 
 HB_API hb_status hb_import_subkey(const hb_import* imported, uint64_t offset, uint64_t bytes, hb_key* ret_key,
@@ -641,8 +654,9 @@ typedef struct hb_listed {
   hb_process owner;
   uint32_t generation;
   uint64_t layout_version;
-  const char* state;    /* "live" */
-  const char* lifetime; /* "owner" */
+  const char* state;    /* "live", "suspended", "orphaned" (its owner died, it may be claimed); ended and still
+                           held: "withdrawn", "revoked", "gone" */
+  const char* lifetime; /* "owner", "linger", "persist" */
   uint64_t bytes;
   int bytes_declared; /* 1: the kernel cannot confirm the size of this kind */
   uint64_t chunks;
@@ -658,6 +672,12 @@ typedef struct hb_listed {
   uint32_t metadata_bytes;
   const hb_device_id* peers; /* other GPUs that the exporter let in */
   size_t peer_count;
+  uint64_t max_bytes; /* it may grow to so many; 0 = it does not grow */
+  uint64_t linger_ns;
+  uint64_t linger_left_ns; /* orphaned: until it goes */
+  uint64_t tickets;
+  uint64_t descriptors; /* that the daemon holds for it */
+  uint64_t step;        /* the last one published */
 } hb_listed;
 
 typedef struct hb_held {
@@ -669,6 +689,13 @@ typedef struct hb_held {
   uint64_t offset;
   uint64_t bytes;
   uint64_t age_ns;
+  uint64_t unread_ns; /* for how long events have been waiting for this process; 0 = none are */
+  int listens;        /* 1: it subscribed to events */
+  int unmap_asked;    /* 1: asked to unmap by a suspension, and has not said that it did */
+  uint64_t ticket;    /* not 0: the daemon holds this for a ticket; `process` made it */
+  uint64_t ticket_left_ns;
+  uint64_t acked_step;
+  const char* state; /* of the export, as in hb_listed */
 } hb_held;
 
 typedef struct hb_shown_chunk {
@@ -723,9 +750,13 @@ typedef struct hb_daemon_status {
   uint64_t closing;
   uint64_t quarantined;
   uint64_t bytes;
+  uint64_t ended_held; /* exports that have ended and that somebody still holds */
+  uint64_t tickets;
+  uint64_t groups;
+  uint64_t events_pending;
 } hb_daemon_status;
 #define HB_DAEMON_STATUS_INIT \
-  { sizeof(hb_daemon_status), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(hb_daemon_status), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 HB_API hb_status hb_daemon_get_status(hb_client* client, uint64_t deadline_ns, hb_daemon_status* ret_status,
                                       hb_error* error);
 
@@ -857,6 +888,7 @@ typedef struct hb_stats {
   uint64_t refusals[HB_STATS_REFUSALS]; /* by -status: refusals[-HB_STALE] */
   uint64_t failed_frees; /* of the whole process: driver calls that failed while GPU memory was given back.
                             What they left is lost until the process ends */
+  uint64_t fetched_fds;  /* descriptors that came with imports and refreshes */
 } hb_stats;
 HB_API void hb_client_get_stats(const hb_client* client, hb_stats* ret_stats); /* fills by ret_stats->size */
 

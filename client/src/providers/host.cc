@@ -30,6 +30,8 @@ std::uint64_t max_map_count() {
 
 std::uint64_t host_teardown_failures() { return g_teardown_failures.load(std::memory_order_relaxed); }
 
+void note_host_teardown_failure() { g_teardown_failures.fetch_add(1, std::memory_order_relaxed); }
+
 std::uint64_t page_bytes() {
   static const auto bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   return bytes;

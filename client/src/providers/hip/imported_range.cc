@@ -65,6 +65,10 @@ class HipRange final : public ImportedRange {
     return import_.replace(index, std::move(*chunk));
   }
 
+  void undo_replaced() noexcept override { import_.range().undo_replaced(); }
+  void keep_replaced() noexcept override { import_.range().keep_replaced(); }
+  [[nodiscard]] std::uint64_t part_at(std::size_t index) const override { return placed_[index].at; }
+
   void cut(std::uint64_t bytes) noexcept override {
     while (!placed_.empty() && placed_.back().at >= bytes) placed_.pop_back();
     import_.range().cut(placed_.size());
