@@ -37,10 +37,10 @@ Result<FlatAddresses> FlatAddresses::find(void* base, std::uint64_t stride, std:
   }
   void* const got = ::mmap(nullptr, bytes + alignment, PROT_NONE, kHeld, -1, 0);
   if (got == MAP_FAILED)
-    return fail(system_error(SysError::last("mmap"),
-                             "reserving " + std::to_string(bytes) + " bytes of addresses for " +
-                                 std::to_string(count) + " ranks",
-                             HB_NO_MEMORY));
+    return fail(system_error(
+        SysError::last("mmap"),
+        "reserving " + std::to_string(bytes) + " bytes of addresses for " + std::to_string(count) + " ranks",
+        HB_NO_MEMORY));
   const auto at = reinterpret_cast<std::uintptr_t>(got);
   const std::uintptr_t first = (at + alignment - 1) / alignment * alignment;
   if (first != at) ::munmap(got, first - at);
@@ -49,7 +49,9 @@ Result<FlatAddresses> FlatAddresses::find(void* base, std::uint64_t stride, std:
 }
 
 FlatAddresses::FlatAddresses(FlatAddresses&& other) noexcept
-    : base_(other.base_), stride_(other.stride_), count_(other.count_),
+    : base_(other.base_),
+      stride_(other.stride_),
+      count_(other.count_),
       taken_(std::exchange(other.taken_, other.count_)) {}
 
 FlatAddresses::~FlatAddresses() {

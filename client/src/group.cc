@@ -67,6 +67,7 @@ class Joining {
 
   Result<std::unique_ptr<hb_group>> run() {
     if (auto offered = offer(); !offered) return tl::unexpected(std::move(offered.error()));
+    const LeaseIndex::Arrival arriving(group_->session->leases());
     auto reply = ask();
     if (!reply) return tl::unexpected(std::move(reply.error()));
     const auto joined = msg::decode<msg::JoinReply>(reply->body);
@@ -74,8 +75,8 @@ class Joining {
     group_->id = joined->group_id;
     const auto mapped = map_all(*joined, *reply);
     // Whether the others could is what decides; of one's own failure they are told.
-    auto all = report(*group_->session, group_->id, 0, mapped ? nullptr : &mapped.error(),
-                      request_.deadline_ns);
+    auto all =
+        report(*group_->session, group_->id, 0, mapped ? nullptr : &mapped.error(), request_.deadline_ns);
     if (!all) {
       if (!mapped && all.error().status == mapped.error().status) keep_details(all.error(), mapped.error());
       return tl::unexpected(std::move(all.error()));
@@ -94,8 +95,9 @@ class Joining {
       group_->made_offer = true;
     }
     if (!group_->offered->is_live())
-      return fail(HB_GONE, "the export offered has ended: it was withdrawn, or the session that made it was "
-                           "lost; export it anew");
+      return fail(HB_GONE,
+                  "the export offered has ended: it was withdrawn, or the session that made it was "
+                  "lost; export it anew");
     group_->session = group_->offered->session;
     // Before anything is asked for: the answer's leases are watched by it.
     if (const auto words = group_->session->validity(request_.deadline_ns); !words)
@@ -234,7 +236,7 @@ class Joining {
   const std::shared_ptr<Client>& client_;
   const GroupRequest& request_;
   std::unique_ptr<hb_group> group_;
-  std::uint64_t reserve_ = 0;    // of each member, in a row
+  std::uint64_t reserve_ = 0;   // of each member, in a row
   std::vector<KeyBytes> keys_;  // by rank, in a row
 };
 
@@ -297,8 +299,8 @@ Result<void> append_to_group(hb_group& group, const ExportRequest& source) {
   if (auto taken = turn.taken(); !taken) return taken;
   const auto grown = grow_all(group, source);
   // Where the daemon ended the group already, this says why, too.
-  auto all = report(*group.session, group.id, group.round + 1, grown ? nullptr : &grown.error(),
-                    source.deadline_ns);
+  auto all =
+      report(*group.session, group.id, group.round + 1, grown ? nullptr : &grown.error(), source.deadline_ns);
   if (!all) return all;
   ++group.round;
   return {};

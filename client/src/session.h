@@ -50,6 +50,7 @@ class Session {
   void abort_export(std::uint64_t export_id) noexcept;
   // The holder of this lease has nothing of it mapped any more.
   void unmapped(std::uint64_t lease_id) noexcept;
+  void leave_group(std::uint64_t group_id) noexcept;
   // Takes an export back without waiting for the answer.
   void withdraw_unheard(std::uint64_t export_id) noexcept;
 

@@ -24,6 +24,7 @@ struct ActorState {
   std::map<std::string, hb_export*> exports;
   std::map<std::string, hb_import*> imports;
   std::map<std::string, hb_handles*> handles;
+  std::map<std::string, hb_group*> groups;
   std::map<std::string, std::vector<UniqueFd>> fds;
   std::map<std::string, RawPeer> peers;  // sessions past the library
   bool leaving = false;
@@ -44,6 +45,7 @@ void add_memory_verbs(VerbTable& table);
 void add_export_verbs(VerbTable& table);
 void add_import_verbs(VerbTable& table);
 void add_handle_verbs(VerbTable& table);
+void add_group_verbs(VerbTable& table);
 void add_looking_verbs(VerbTable& table);
 void add_process_verbs(VerbTable& table);
 
@@ -63,7 +65,7 @@ struct Peers {
 };
 [[nodiscard]] Peers peers_of(const Message& m);
 void describe_device(const hb_device_id& device, Message& out);
-// Where a verb reads or writes: mem= or import=, from offset= on.
+// Where a verb reads or writes: mem= or import=, from offset= on; or ptr= and size=.
 struct Bytes {
   unsigned char* at;
   std::uint64_t size;

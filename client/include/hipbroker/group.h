@@ -55,10 +55,10 @@ typedef struct hb_group_options {
   uint32_t host_access;
   uint64_t deadline_ns; /* by which all ranks must have come and mapped */
 } hb_group_options;
-#define HB_GROUP_OPTIONS_INIT                                                                            \
-  {                                                                                                      \
-    sizeof(hb_group_options), NULL, 0, 0, 0, NULL, NULL, 0, 0, HB_MEMORY_UNKNOWN, HB_ACCESS_READ_WRITE,  \
-        NULL, 0, 0, HB_GROUP_AT, NULL, NULL, 0, 0, NULL, 0, HB_HOST_NONE, HB_NO_DEADLINE                 \
+#define HB_GROUP_OPTIONS_INIT                                                                           \
+  {                                                                                                     \
+    sizeof(hb_group_options), NULL, 0, 0, 0, NULL, NULL, 0, 0, HB_MEMORY_UNKNOWN, HB_ACCESS_READ_WRITE, \
+        NULL, 0, 0, HB_GROUP_AT, NULL, NULL, 0, 0, NULL, 0, HB_HOST_NONE, HB_NO_DEADLINE                \
   }
 
 /* Whole or not at all, for all ranks: returns when every rank has mapped every other's memory. With
@@ -66,20 +66,20 @@ typedef struct hb_group_options {
  * same bytes. HB_GROUP_FLAT is for memory that begins with its first chunk.
  * The same for all: HB_MISMATCH (a rank and both values), HB_TIMEOUT (the ranks that are missing), HB_GONE (a
  * rank died, left, or ended its export), HB_REPLACED, HB_CANCELED, HB_QUOTA, HB_READ_ONLY, HB_SUSPENDED, and
- * whatever kept a rank from mapping (HB_ADDRESS, HB_NO_MEMORY, HB_NO_FDS, HB_DEVICE ...). For this rank alone:
- * HB_EXISTS (a live process holds this rank number, its pid is named, or the group is complete), HB_REPLACED
- * (a higher attempt is under way), HB_INVALID, HB_DENIED, and what hb_export_create says.
- * May be called again at once after any of them. */
+ * whatever kept a rank from mapping (HB_ADDRESS, HB_NO_MEMORY, HB_NO_FDS, HB_DEVICE ...). For this rank
+ * alone: HB_EXISTS (a live process holds this rank number, its pid is named, or the group is complete),
+ * HB_REPLACED (a higher attempt is under way), HB_INVALID, HB_DENIED, and what hb_export_create says. May be
+ * called again at once after any of them. */
 HB_API hb_status hb_group_join(hb_client* client, const hb_group_options* options, hb_group** ret_group,
                                hb_error* error);
 
 typedef struct hb_group_member {
   size_t size;
   uint32_t rank;
-  uint32_t pid;        /* 0 = not visible from here */
-  void* ptr;           /* its memory in this process. Of this rank with HB_GROUP_AT: what it exported, or NULL
-                          where that is not mapped here */
-  uint64_t bytes;      /* grows with hb_group_append */
+  uint32_t pid;   /* 0 = not visible from here */
+  void* ptr;      /* its memory in this process. Of this rank with HB_GROUP_AT: what it exported, or NULL
+                     where that is not mapped here */
+  uint64_t bytes; /* grows with hb_group_append */
   uint64_t export_id;
   hb_import* imported; /* the mapping, borrowed; NULL: of this rank with HB_GROUP_AT */
 } hb_group_member;
@@ -91,9 +91,18 @@ HB_API hb_status hb_group_get_member(const hb_group* group, uint32_t rank, hb_gr
 HB_API uint32_t hb_group_rank(const hb_group* group);
 HB_API uint32_t hb_group_world(const hb_group* group);
 
-/* Asks the daemon whether the group is whole: HB_OK, or why it ended (HB_GONE with the rank, HB_REPLACED ...).
- * One round trip. A group that has ended stays mapped until it is left. */
+/* Asks the daemon whether the group is whole: HB_OK, or why it ended (HB_GONE with the rank, HB_REPLACED
+ * ...). One round trip. A group that has ended stays mapped until it is left. */
 HB_API hb_status hb_group_check(hb_group* group, uint64_t deadline_ns, hb_error* error);
+
+/* Collective: every rank adds memory behind the end of what it offers, which was exported with a maximum
+ * (max_bytes), and sees what all others added at the same offset behind the same base. Of `source` the memory
+ * and the deadline count. The ranks add the same number and sizes of chunks unless any_layout was set.
+ * For all or for none, with the same error: HB_MISMATCH (a rank and both values), HB_TIMEOUT, HB_GONE and
+ * whatever kept a rank from adding or mapping. After an error the group has ended: what was mapped before
+ * stays until it is left; what single ranks added to their exports stays added. HB_BUSY while another thread
+ * is in a collective call of this group. */
+HB_API hb_status hb_group_append(hb_group* group, const hb_export_options* source, hb_error* error);
 
 /* Ends the group for the others, too: their next collective call says who left. Unmaps the others' memory and
  * withdraws what hb_group_join exported. Never waits. Call it also for a group that has ended. */

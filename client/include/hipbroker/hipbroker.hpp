@@ -552,4 +552,6 @@ class Client {
 
 }  // namespace hipbroker
 
+#include "hipbroker/group.hpp"
+
 #endif
