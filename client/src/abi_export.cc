@@ -3,15 +3,14 @@
 #include <cstring>
 
 #include "abi.h"
+#include "abi_source.h"
 #include "export_handle.h"
 #include "exports.h"
 #include "reap_list.h"
 
 using namespace hb::client;
 
-namespace {
-
-Result<ExportRequest> read_export(const hb_export_options* options) {
+Result<ExportRequest> hb::client::read_export(const hb_export_options* options) {
   if (options == nullptr) return null_argument("options");
   const hb_export_options defaults = HB_EXPORT_OPTIONS_INIT;
   const auto given = read_options(options, defaults, "hb_export_options");
@@ -49,6 +48,8 @@ Result<ExportRequest> read_export(const hb_export_options* options) {
     return fail(HB_INVALID, "device is for chunks and handles; memory at ptr knows its own");
   return request;
 }
+
+namespace {
 
 Result<void> put(const Result<WithdrawnCount>& count, hb_withdrawn* out) {
   if (!count) return tl::unexpected(count.error());

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
-#include <algorithm>
-
 #include "abi.h"
+#include "abi_source.h"
 #include "export_handle.h"
 #include "group.h"
 #include "reap_list.h"
@@ -11,28 +10,6 @@
 using namespace hb::client;
 
 namespace {
-
-Result<ExportRequest> read_source(const hb_export_options* options) {
-  if (options == nullptr) return null_argument("source");
-  const hb_export_options defaults = HB_EXPORT_OPTIONS_INIT;
-  const auto given = read_options(options, defaults, "hb_export_options");
-  if (!given) return tl::unexpected(given.error());
-  if (given->chunks == nullptr && given->chunk_count > 0) return null_argument("chunks");
-  if (given->handles == nullptr && given->handle_count > 0) return null_argument("handles");
-  if ((given->ptr != nullptr) + (given->chunk_count > 0) + (given->handle_count > 0) != 1)
-    return fail(HB_INVALID, "the memory is one of ptr, chunks and handles");
-  ExportRequest request;
-  request.ptr = given->ptr;
-  request.bytes = given->bytes;
-  request.chunks = {given->chunks, given->chunk_count};
-  request.handles = {given->handles, given->handle_count};
-  request.memory = static_cast<MemoryKind>(given->memory);
-  request.deadline_ns = given->deadline_ns;
-  auto device = read_device_id(given->device);
-  if (!device) return tl::unexpected(std::move(device.error()));
-  request.device = std::move(*device);
-  return request;
-}
 
 Result<void> read_offer(const hb_group_options& given, const std::shared_ptr<Client>& client,
                         GroupRequest& request) {
@@ -180,9 +157,9 @@ hb_status hb_group_check(hb_group* group, uint64_t deadline_ns, hb_error* error)
   return group_boundary(group, error, [&] { return check_group(*group, deadline_ns); });
 }
 
-hb_status hb_group_append(hb_group* group, const hb_export_options* source, hb_error* error) {
+hb_status hb_group_append(hb_group* group, const hb_source* source, uint64_t deadline_ns, hb_error* error) {
   return group_boundary(group, error, [&]() -> Result<void> {
-    const auto request = read_source(source);
+    const auto request = read_source(source, deadline_ns);
     if (!request) return tl::unexpected(request.error());
     reap();
     return append_to_group(*group, *request);

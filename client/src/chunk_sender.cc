@@ -23,7 +23,7 @@ class Staging {
 };
 
 Result<Reply> send_more(Session& session, const ExportPlan& plan, std::uint64_t id, const ExportPage& page,
-                        std::uint64_t deadline_ns) {
+                        std::uint64_t deadline_ns, Late late) {
   const auto fds = open_page(plan, page);
   if (!fds) return tl::unexpected(fds.error());
   const std::vector<msg::Chunk> chunks = wire_chunks(plan, page);
@@ -31,8 +31,8 @@ Result<Reply> send_more(Session& session, const ExportPlan& plan, std::uint64_t 
   message.export_id = id;
   message.first = page.first;
   message.chunks = chunks;
-  auto reply = session.call(FrameType::kExportChunks, as_bytes(encoded(message)), fds->numbers, deadline_ns,
-                            Late::kExport);
+  auto reply =
+      session.call(FrameType::kExportChunks, as_bytes(encoded(message)), fds->numbers, deadline_ns, late);
   if (!reply) reply.error().not_sent = false;  // the pages before it are lost with their session
   return reply;
 }
@@ -68,8 +68,8 @@ std::uint32_t kind_of_plan(const ExportPlan& plan) {
   return plan.handle_kind != 0 ? plan.handle_kind : plan.source->handle_kind();
 }
 
-Result<SentReply> send_rest(Session& session, const ExportPlan& plan, Reply first,
-                            std::uint64_t deadline_ns) {
+Result<SentReply> send_rest(Session& session, const ExportPlan& plan, Reply first, std::uint64_t deadline_ns,
+                            Late late) {
   SentReply sent;
   const auto read = [&](Reply reply) -> Result<void> {
     sent.reply = std::move(reply);
@@ -81,7 +81,7 @@ Result<SentReply> send_rest(Session& session, const ExportPlan& plan, Reply firs
   if (auto readable = read(std::move(first)); !readable) return tl::unexpected(std::move(readable.error()));
   Staging staging(session, sent.body.export_id);
   for (std::size_t i = 1; i < plan.pages.size(); ++i) {
-    auto reply = send_more(session, plan, sent.body.export_id, plan.pages[i], deadline_ns);
+    auto reply = send_more(session, plan, sent.body.export_id, plan.pages[i], deadline_ns, late);
     if (!reply) return tl::unexpected(std::move(reply.error()));
     if (auto readable = read(std::move(*reply)); !readable)
       return tl::unexpected(std::move(readable.error()));

@@ -28,7 +28,7 @@ struct SentReply {
 };
 // What comes after the first page and its answer. Complete, or the daemon is told to forget all of it.
 [[nodiscard]] Result<SentReply> send_rest(Session& session, const ExportPlan& plan, Reply first,
-                                          std::uint64_t deadline_ns);
+                                          std::uint64_t deadline_ns, Late late);
 
 // Where it lies in this process, as far as known: before it is planned, and of what became of it, with its
 // first byte at `offset` of the export.

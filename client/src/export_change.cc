@@ -8,6 +8,7 @@
 
 #include "chunk_sender.h"
 #include "handle_kind.h"
+#include "looking.h"
 #include "range_gone.h"
 
 namespace hb::client {
@@ -15,8 +16,6 @@ namespace {
 
 using Kind = msg::Change::Kind;
 using Layout = ExportRecord::Layout;
-
-constexpr std::uint64_t kDaemonAnswersNs = 2'000'000'000;  // beyond the wait for the holders
 
 const char* kind_name(std::uint32_t kind) {
   return kind == HB_KIND_MEMFD ? "a memfd" : kind == HB_KIND_DMABUF ? "a dma-buf" : "a driver's descriptor";
@@ -27,6 +26,12 @@ Result<void> check_live(const ExportRecord& record) {
     return fail(HB_GONE, "export " + std::to_string(record.id) + " ended with the session that made it");
   if (!record.is_live()) return fail(HB_GONE, "export " + std::to_string(record.id) + " has ended");
   return {};
+}
+
+Error ended_with_session(const ExportRecord& record, Error error) {
+  if (error.status != HB_CLOSED || !error.not_sent) return error;
+  return fail(HB_GONE, "export " + std::to_string(record.id) + " ended with the session that made it")
+      .value();
 }
 
 Error mixed(std::uint64_t chunk, const std::string& why) {
@@ -123,10 +128,15 @@ Result<std::uint64_t> send(const std::shared_ptr<Session>& session, const Export
   message.distinct_handles = plan.handles;
   message.chunks = chunks;
   message.device = {plan.device.uuid, plan.device.pci, plan.device.partition};
-  auto reply = session->call(FrameType::kChange, as_bytes(encoded(message)), fds->numbers, source.deadline_ns,
-                             Late::kIgnore);
-  if (!reply) return tl::unexpected(std::move(reply.error()));
-  auto done = send_rest(*session, plan, std::move(*reply), source.deadline_ns);
+  auto reply =
+      session->call(FrameType::kChange, as_bytes(encoded(message)), fds->numbers, source.deadline_ns);
+  if (!reply) {
+    // Its first page may be on its way: half a change must not keep the next one out.
+    if (reply.error().status == HB_TIMEOUT) session->abort_export(record.id);
+    return tl::unexpected(ended_with_session(record, std::move(reply.error())));
+  }
+  // Never kExport: the answer that comes late would end the whole export.
+  auto done = send_rest(*session, plan, std::move(*reply), source.deadline_ns, Late::kIgnore);
   if (!done) return tl::unexpected(std::move(done.error()));
   return done->body.layout_version;
 }
@@ -147,6 +157,18 @@ Layout changed(const Layout& now, const Change& change, const ExportRequest& sou
   return next;
 }
 
+// It may have been done, or be done yet: from now on hb_range_gone knows of that memory as well.
+void watch_too(Client& client, const std::shared_ptr<ExportRecord>& record, const ExportRequest& source,
+               const ExportPlan& plan) {
+  constexpr std::uint64_t kNowhere = std::uint64_t{1} << 62;  // in the export: no alias is looked for there
+  auto next = std::make_shared<Layout>(*record->layout());
+  for (const ExportPart& part : parts_of(source, plan, kNowhere)) next->parts.push_back(part);
+  std::vector<ExportedRanges::Ticket> ranges;
+  ranges.push_back(ExportedRanges::announce(spans_of(next->parts), client.mark()));
+  static_cast<void>(ranges[0].publish(record));
+  record->set_layout(std::move(next), std::move(ranges));
+}
+
 Result<void> apply(Client& client, const std::shared_ptr<ExportRecord>& record, const Change& change,
                    const ExportRequest& source) {
   // Announced before the first question about it, so that memory given back meanwhile is noticed.
@@ -155,8 +177,7 @@ Result<void> apply(Client& client, const std::shared_ptr<ExportRecord>& record, 
   if (!plan) return tl::unexpected(plan.error());
   const auto version = send(record->session, *record, change, source, *plan);
   if (!version) {
-    if (version.error().status == HB_CLOSED && version.error().not_sent)
-      return fail(HB_GONE, "export " + std::to_string(record->id) + " ended with the session that made it");
+    if (version.error().status == HB_TIMEOUT) watch_too(client, record, source, *plan);
     return tl::unexpected(version.error());
   }
   auto next = std::make_shared<Layout>(changed(*record->layout(), change, source, *plan));
@@ -214,22 +235,15 @@ Result<void> resume_export(Client& client, const std::shared_ptr<ExportRecord>& 
   return apply(client, record, {Kind::kResume, 0, 0}, source);
 }
 
-Result<Suspended> suspend_export(ExportRecord& record, std::uint64_t deadline_ns, const LeftHolder& left) {
+Result<Suspended> suspend_export(Client& client, ExportRecord& record, std::uint64_t wait_ns,
+                                 std::uint64_t deadline_ns, std::unique_ptr<hb_holders>* left) {
   const auto lock = turn(record);
   if (!lock) return tl::unexpected(lock.error());
-  const std::uint64_t now = now_ns();
   msg::Suspend message;
   message.export_id = record.id;
-  message.wait_ns = deadline_ns == kNoDeadline ? UINT64_MAX : deadline_ns > now ? deadline_ns - now : 0;
-  const std::uint64_t until = std::max(now, deadline_ns);
-  auto reply = record.session->call(FrameType::kSuspend, as_bytes(encoded(message)), {},
-                                    until > kNoDeadline - kDaemonAnswersNs ? kNoDeadline
-                                                                           : until + kDaemonAnswersNs);
-  if (!reply) {
-    if (reply.error().status == HB_CLOSED && reply.error().not_sent)
-      return fail(HB_GONE, "export " + std::to_string(record.id) + " ended with the session that made it");
-    return tl::unexpected(std::move(reply.error()));
-  }
+  message.wait_ns = wait_ns;
+  auto reply = record.session->call(FrameType::kSuspend, as_bytes(encoded(message)), {}, deadline_ns);
+  if (!reply) return tl::unexpected(ended_with_session(record, std::move(reply.error())));
   const auto body = msg::decode<msg::WithdrawReply>(reply->body);
   if (!body) return fail(malformed(body.error()));
   // What becomes of the memory is no longer the export's business.
@@ -238,8 +252,12 @@ Result<Suspended> suspend_export(ExportRecord& record, std::uint64_t deadline_ns
   asleep->parts.clear();
   record.set_layout(std::move(asleep), {});
   record.suspended.store(true);
-  for (const msg::Holder& holder : body->holders) left(holder);
-  return Suspended{body->layout_version, body->holder_count, body->more_holders};
+  if (left != nullptr) {
+    auto named = holders_left(client, *body, deadline_ns);
+    if (!named) return tl::unexpected(std::move(named.error()));
+    *left = std::move(*named);
+  }
+  return Suspended{body->layout_version, body->holder_count};
 }
 
 }  // namespace hb::client

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <memory>
 
 #include "exports.h"
 
@@ -24,12 +24,9 @@ namespace hb::client {
 struct Suspended {
   std::uint64_t layout_version = 0;  // of the sleep
   std::uint64_t holders = 0;         // that have not unmapped
-  bool more = false;                 // than `left` was shown
 };
-// Waits until the deadline for the holders to unmap, and somewhat longer for the daemon. `left` is called for
-// each that has not.
-using LeftHolder = std::function<void(const msg::Holder&)>;
-[[nodiscard]] Result<Suspended> suspend_export(ExportRecord& record, std::uint64_t deadline_ns,
-                                               const LeftHolder& left);
+// Waits so long for the holders to unmap. `left` (may be null): those that have not.
+[[nodiscard]] Result<Suspended> suspend_export(Client& client, ExportRecord& record, std::uint64_t wait_ns,
+                                               std::uint64_t deadline_ns, std::unique_ptr<hb_holders>* left);
 
 }  // namespace hb::client

@@ -71,7 +71,7 @@ Result<std::shared_ptr<ExportRecord>> create_on(const std::shared_ptr<Session>& 
                                                 const ExportRequest& request, const ExportPlan& plan) {
   auto reply = send_first(*session, request, plan);
   if (!reply) return tl::unexpected(std::move(reply.error()));
-  auto done = send_rest(*session, plan, std::move(*reply), request.deadline_ns);
+  auto done = send_rest(*session, plan, std::move(*reply), request.deadline_ns, Late::kExport);
   if (!done) return tl::unexpected(std::move(done.error()));
   const msg::ExportReply& body = done->body;
   auto record = std::make_shared<ExportRecord>();

@@ -52,8 +52,7 @@ class Refreshing {
     question.have_version = imported_.grant.layout_version;
     auto reply = session_->call(FrameType::kRefresh, as_bytes(encoded(question)), {}, deadline_ns_);
     if (!reply) {
-      if (reply.error().not_sent)
-        reply.error().message += "; what was mapped stays readable, import it anew";
+      if (reply.error().not_sent) reply.error().message += "; what was mapped stays readable, import it anew";
       reply.error().not_sent = false;
       return tl::unexpected(std::move(reply.error()));
     }
@@ -123,8 +122,7 @@ class Refreshing {
     const std::size_t index = number - next_.first_chunk;
     std::uint64_t position = index == 0 ? next_.chunk_base : next_.offset + range_.part_at(index);
     while (number < run.first + run.count) {
-      auto page =
-          reader_.fetch(imported_.lease, next_, number, run.first + run.count - number, position);
+      auto page = reader_.fetch(imported_.lease, next_, number, run.first + run.count - number, position);
       if (!page) return tl::unexpected(std::move(page.error()));
       for (const PageChunk& chunk : page->chunks) {
         const auto part = part_of(next_, *page, chunk);
@@ -245,9 +243,8 @@ Result<Refreshed> refresh_import(hb_import& imported, std::uint64_t deadline_ns)
       }
       if (!again) return done;
       if (now_ns() >= deadline_ns)
-        return fail(HB_TIMEOUT,
-                    "the export was changed again and again while the import was refreshed: " +
-                        done.error().message);
+        return fail(HB_TIMEOUT, "the export was changed again and again while the import was refreshed: " +
+                                    done.error().message);
     }
   }
   out.old_bytes = had_bytes;

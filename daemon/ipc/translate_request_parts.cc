@@ -122,12 +122,4 @@ Result<std::vector<core::NewChunk>> chunks_of(const google::protobuf::RepeatedPt
   return result;
 }
 
-Result<core::Device> device_of(const v1::Device& device) {
-  if (device.uuid().size() > limits::kDeviceUuidBytes)
-    return too_much("device UUID bytes", device.uuid().size(), limits::kDeviceUuidBytes);
-  if (device.pci().size() > limits::kDevicePciBytes)
-    return too_much("device PCI address bytes", device.pci().size(), limits::kDevicePciBytes);
-  return core::Device{device.uuid(), device.pci(), device.partition()};
-}
-
 }  // namespace hb::ipc

@@ -37,7 +37,6 @@ template <class Message>
 // --- fields -------------------------------------------------------------------------------------
 [[nodiscard]] Result<core::Access> access_of(std::uint32_t value, const char* what);
 [[nodiscard]] Result<core::Lifetime> lifetime_of(std::uint32_t value);
-[[nodiscard]] Result<core::Device> device_of(const v1::Device& device);
 [[nodiscard]] Result<KeyBytes> key_of(const std::string& bytes, const char* what);
 [[nodiscard]] Result<core::NameRef> name_of(const v1::NameRef& ref);
 [[nodiscard]] Result<core::Target> target_of(const v1::Target& target);

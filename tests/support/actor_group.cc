@@ -72,13 +72,12 @@ Message members(ActorState& state, const Message& m) {
 // group_append [group=] mem= offset= [bytes=]: from there to the end of the memory
 Message append(ActorState& state, const Message& m) {
   hb_group* const group = named(state.groups, m, "group", "g");
-  hb_export_options source = HB_EXPORT_OPTIONS_INIT;
+  hb_source source = HB_SOURCE_INIT;
   const Bytes bytes = bytes_of(state, m);
   source.ptr = bytes.at;
   source.bytes = number_of(m, "bytes", bytes.size);
-  source.deadline_ns = deadline_of(m);
   hb_error error = HB_ERROR_INIT;
-  Message out = outcome(hb_group_append(group, &source, &error), error);
+  Message out = outcome(hb_group_append(group, &source, deadline_of(m), &error), error);
   describe_members(group, out);
   return out;
 }

@@ -38,6 +38,7 @@ hb_import_options import_options(const Message& m, hb_key* key_storage, std::str
   options.deadline_ns = deadline_of(m);
   options.host_access = static_cast<std::uint32_t>(number_of(m, "host"));
   options.mapping = static_cast<std::uint32_t>(number_of(m, "mapping"));
+  options.reserve_bytes = number_of(m, "reserve");
   if (peers_storage != nullptr) {
     *peers_storage = peers_of(m);
     options.peers = peers_storage->ordinals.data();

@@ -112,7 +112,8 @@ Message stats(ActorState& state, const Message& m) {
               {"withdrawn", stats.withdrawn},
               {"reconnects", stats.reconnects},
               {"mapped_bytes", stats.mapped_bytes},
-              {"failed_frees", stats.failed_frees}};
+              {"failed_frees", stats.failed_frees},
+              {"fetched_fds", stats.fetched_fds}};
   for (int i = 0; i < HB_STATS_REFUSALS; ++i)
     if (stats.refusals[i] != 0) out.emplace("refusal" + std::to_string(i), stats.refusals[i]);
   return out;
@@ -140,6 +141,7 @@ int run_actor(const VerbTable& more) {
   add_handle_verbs(table);
   add_looking_verbs(table);
   add_process_verbs(table);
+  add_life_verbs(table);
   for (const auto& [name, verb] : more) table[name] = verb;
   ActorState state;
   while (!state.leaving) {

@@ -4,6 +4,7 @@
 // Verbs about memory and exports.
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -186,6 +187,15 @@ Message more(ActorState& state, const Message& m) {
   return {{"status", HB_OK}};
 }
 
+// pipe fds=: one end of a pipe, appended to `fds`
+Message pipe_fd(ActorState& state, const Message& m) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe2 failed");
+  ::close(ends[1]);
+  state.fds[text_of(m, "fds", "f")].push_back(UniqueFd(ends[0]));
+  return {{"status", HB_OK}};
+}
+
 Message chmod_fd(ActorState& state, const Message& m) {
   const int fd = has(m, "handles")
                      ? hb_handles_fd(named(state.handles, m, "handles", "h"), number_of(m, "index"))
@@ -240,7 +250,7 @@ std::vector<hb_chunk> chunks_of(ActorState& state, const Message& m) {
   return out;
 }
 
-// export [export=] [name=] [meta=] [acl=] [max_access=] and mem= [offset=] [bytes=], or chunks as above with
+// export [export=] [name=] [meta=] [acl=] [max_access=] [max_bytes=] and mem= [offset=] [bytes=], or chunks as above with
 //   [pci=] [uuid=] of the GPU they are on
 Message create_export(ActorState& state, const Message& m) {
   hb_export_options options = HB_EXPORT_OPTIONS_INIT;
@@ -257,6 +267,7 @@ Message create_export(ActorState& state, const Message& m) {
   options.acl = acl.empty() ? nullptr : acl.data();
   options.acl_count = acl.size();
   options.max_access = static_cast<std::uint32_t>(number_of(m, "max_access"));
+  options.max_bytes = number_of(m, "max_bytes");
   options.deadline_ns = deadline_of(m);
   if (has(m, "mem")) {
     const Bytes bytes = bytes_of(state, m);
@@ -342,6 +353,7 @@ void add_memory_verbs(VerbTable& table) {
   table["put"] = put;
   table["more"] = more;
   table["chmod"] = chmod_fd;
+  table["pipe"] = pipe_fd;
   table["drop_fds"] = drop_fds;
 }
 

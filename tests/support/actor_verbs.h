@@ -48,6 +48,7 @@ void add_handle_verbs(VerbTable& table);
 void add_group_verbs(VerbTable& table);
 void add_looking_verbs(VerbTable& table);
 void add_process_verbs(VerbTable& table);
+void add_life_verbs(VerbTable& table);
 
 // Obeys until it is told to leave, or the test is gone. `more`: verbs besides those of every actor, or in
 // their place.

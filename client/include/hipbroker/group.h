@@ -14,6 +14,8 @@
 
 #include "hipbroker/hipbroker.h"
 
+#include "hipbroker/growth.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -96,13 +98,13 @@ HB_API uint32_t hb_group_world(const hb_group* group);
 HB_API hb_status hb_group_check(hb_group* group, uint64_t deadline_ns, hb_error* error);
 
 /* Collective: every rank adds memory behind the end of what it offers, which was exported with a maximum
- * (max_bytes), and sees what all others added at the same offset behind the same base. Of `source` the memory
- * and the deadline count. The ranks add the same number and sizes of chunks unless any_layout was set.
- * For all or for none, with the same error: HB_MISMATCH (a rank and both values), HB_TIMEOUT, HB_GONE and
- * whatever kept a rank from adding or mapping. After an error the group has ended: what was mapped before
- * stays until it is left; what single ranks added to their exports stays added. HB_BUSY while another thread
- * is in a collective call of this group. */
-HB_API hb_status hb_group_append(hb_group* group, const hb_export_options* source, hb_error* error);
+ * (max_bytes), and sees what all others added at the same offset behind the same base. The ranks add the same
+ * number and sizes of chunks unless any_layout was set. For all or for none, with the same error: HB_MISMATCH
+ * (a rank and both values), HB_TIMEOUT, HB_GONE and whatever kept a rank from adding or mapping. After an
+ * error the group has ended: what was mapped before stays until it is left; what single ranks added to their
+ * exports stays added. HB_BUSY while another thread is in a collective call of this group. */
+HB_API hb_status hb_group_append(hb_group* group, const hb_source* source, uint64_t deadline_ns,
+                                 hb_error* error);
 
 /* Ends the group for the others, too: their next collective call says who left. Unmaps the others' memory and
  * withdraws what hb_group_join exported. Never waits. Call it also for a group that has ended. */

@@ -28,8 +28,10 @@ class Group {
     return member;
   }
   void* data(std::uint32_t rank) const { return member(rank).ptr; }
-  // Collective: every rank appends to its own export. `source`: its memory and deadline count.
-  void append(const hb_export_options& source) { detail::call(hb_group_append, group_.get(), &source); }
+  // Collective: every rank appends to its own export.
+  void append(const hb_source& source, Deadline deadline = {}) {
+    detail::call(hb_group_append, group_.get(), &source, deadline.ns());
+  }
   // Throws why it ended, if it has.
   void check(Deadline deadline = {}) { detail::call(hb_group_check, group_.get(), deadline.ns()); }
   hb_group* get() const noexcept { return group_.get(); }

@@ -498,10 +498,10 @@ typedef struct hb_import_options {
   uint64_t deadline_ns;
   /* GPU memory. The owner's GPU is found by its identity; where this process does not see it, its own GPUs
      are tried, and HB_DEVICE names both sides when the runtime says no. */
-  const int32_t* peers; /* ordinals, in this process, of more GPUs that are to reach it */
-  size_t peer_count;    /* or HB_ALL_VISIBLE, or HB_EXPORTER_PEERS */
-  uint32_t host_access; /* HB_HOST_NONE, _PREFER, _REQUIRE */
-  uint32_t mapping;     /* HB_MAP_VMM, HB_MAP_EXTERNAL */
+  const int32_t* peers;   /* ordinals, in this process, of more GPUs that are to reach it */
+  size_t peer_count;      /* or HB_ALL_VISIBLE, or HB_EXPORTER_PEERS */
+  uint32_t host_access;   /* HB_HOST_NONE, _PREFER, _REQUIRE */
+  uint32_t mapping;       /* HB_MAP_VMM, HB_MAP_EXTERNAL */
   uint64_t reserve_bytes; /* addresses to hold for growth, from the first byte asked for; 0 = as much as the
                              export may grow to (its max_bytes) where the import goes to the end, else none.
                              They take no memory */
@@ -509,17 +509,17 @@ typedef struct hb_import_options {
 #define HB_IMPORT_OPTIONS_INIT                                                                             \
   {                                                                                                        \
     sizeof(hb_import_options), NULL, NULL, HB_OWN_UID, HB_ACCESS_READ, 0, HB_WHOLE, NULL, HB_LEVEL_ANY, 0, \
-        0, HB_NO_DEADLINE, NULL, 0, HB_HOST_NONE, HB_MAP_VMM, 0                                               \
+        0, HB_NO_DEADLINE, NULL, 0, HB_HOST_NONE, HB_MAP_VMM, 0                                            \
   }
 
 /* Acquires and maps. The same part of the same export imported again with the same access is the same
  * mapping, counted; no system call then, and never for what has ended, changed, or grown where it goes to the
- * end: that is acquired and mapped anew, and who had it keeps what they have. A wished address must be congruent to
- * the offset modulo the page size, or the GPU's granularity (HB_RANGE), and free (HB_ADDRESS). GPU memory is
- * mapped in whole chunks: what lies around the bytes asked for is reachable, too, by every GPU let in.
- * HB_NOT_FOUND, HB_GONE, HB_STALE, HB_REVOKED, HB_DENIED, HB_READ_ONLY, HB_LEVEL, HB_RANGE, HB_ADDRESS,
- * HB_NO_FDS, HB_QUOTA, HB_TIMEOUT, HB_NO_MEMORY, HB_DEVICE, HB_BAD_HANDLE, HB_UNSUPPORTED. On failure nothing
- * stays mapped, leased or open. */
+ * end: that is acquired and mapped anew, and who had it keeps what they have. A wished address must be
+ * congruent to the offset modulo the page size, or the GPU's granularity (HB_RANGE), and free (HB_ADDRESS).
+ * GPU memory is mapped in whole chunks: what lies around the bytes asked for is reachable, too, by every GPU
+ * let in. HB_NOT_FOUND, HB_GONE, HB_STALE, HB_REVOKED, HB_DENIED, HB_READ_ONLY, HB_LEVEL, HB_RANGE,
+ * HB_ADDRESS, HB_NO_FDS, HB_QUOTA, HB_TIMEOUT, HB_NO_MEMORY, HB_DEVICE, HB_BAD_HANDLE, HB_UNSUPPORTED. On
+ * failure nothing stays mapped, leased or open. */
 HB_API hb_status hb_import_open(hb_client* client, const hb_import_options* options, hb_import** ret_import,
                                 hb_error* error);
 
@@ -560,14 +560,14 @@ typedef struct hb_import_info {
 #define HB_IMPORT_INFO_INIT                                                                                \
   {                                                                                                        \
     sizeof(hb_import_info), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, {{0}, {0}, 0}, 0, -1, NULL, 0, \
-        HB_MAP_VMM, 0, 0, 0                                                                                         \
+        HB_MAP_VMM, 0, 0, 0                                                                                \
   }
 /* What is mapped now: of before or after where another thread refreshes it meanwhile. */
 HB_API void hb_import_get_info(const hb_import* imported, hb_import_info* ret_info);
 
 /* 1 while what was imported is current, though the export may have grown behind it; 0 once it was withdrawn,
- * revoked, suspended, a chunk of it replaced, or the session ended. A read of shared memory, no system call. The
- * mapping stays readable either way. */
+ * revoked, suspended, a chunk of it replaced, or the session ended. A read of shared memory, no system call.
+ * The mapping stays readable either way. */
 HB_API int hb_import_is_current(const hb_import* imported);
 
 HB_API hb_status hb_import_subkey(const hb_import* imported, uint64_t offset, uint64_t bytes, hb_key* ret_key,
@@ -654,8 +654,8 @@ typedef struct hb_listed {
   hb_process owner;
   uint32_t generation;
   uint64_t layout_version;
-  const char* state;    /* "live", "suspended", "orphaned" (its owner died, it may be claimed); ended and still
-                           held: "withdrawn", "revoked", "gone" */
+  const char* state; /* "live", "suspended", "orphaned" (its owner died, it may be claimed); ended and still
+                        held: "withdrawn", "revoked", "gone" */
   const char* lifetime; /* "owner", "linger", "persist" */
   uint64_t bytes;
   int bytes_declared; /* 1: the kernel cannot confirm the size of this kind */

@@ -22,6 +22,7 @@ const VerbTable& of_every_actor() {
     VerbTable out;
     add_memory_verbs(out);
     add_export_verbs(out);
+    add_life_verbs(out);
     return out;
   }();
   return table;
@@ -132,6 +133,20 @@ Message create_export(ActorState& state, const Message& m) {
   return of_every_actor().at("export")(state, asked);
 }
 
+// append, replace, resume: of what `objects` made
+Message source_verb(ActorState& state, const Message& m, const char* verb) {
+  Message asked = m;
+  if (has(m, "fds")) {
+    asked.insert_or_assign("mem", text_of(m, "fds"));
+    asked.erase("fds");
+    asked.erase("bytes");  // of each: all of it
+  }
+  return of_every_actor().at(verb)(state, asked);
+}
+Message append(ActorState& state, const Message& m) { return source_verb(state, m, "append"); }
+Message replace(ActorState& state, const Message& m) { return source_verb(state, m, "replace"); }
+Message resume(ActorState& state, const Message& m) { return source_verb(state, m, "resume"); }
+
 // pattern import= chunk_bytes= [first=]
 Message pattern(ActorState& state, const Message& m) {
   const Bytes bytes = bytes_of(state, {{"import", text_of(m, "import", "i")}});
@@ -173,6 +188,9 @@ void add_gpu_memory_verbs(VerbTable& table) {
   table["objects"] = objects;
   table["put"] = put;
   table["export"] = create_export;
+  table["append"] = append;
+  table["replace"] = replace;
+  table["resume"] = resume;
   table["pattern"] = pattern;
   table["try_write"] = try_write;
 }

@@ -109,14 +109,14 @@ class MappedRange {
   std::size_t mapped_ = 0;
   bool asleep_ = false;
   std::atomic<bool> host_granted_{false};
-  std::size_t count_ = 0;      // of whole ones; what lies behind them is to be given back
+  std::size_t count_ = 0;  // of whole ones; what lies behind them is to be given back
   struct Replaced {
     std::size_t index;
     std::int64_t number;
     OwnedHandle handle;
   };
   std::vector<Replaced> replaced_;  // oldest first; as chunks_
-  std::vector<Chunk> chunks_;  // under the vmm lock, and process_lock() for the sake of forked children
+  std::vector<Chunk> chunks_;       // under the vmm lock, and process_lock() for the sake of forked children
 };
 
 // From exit() on, until the process is gone, the runtime may have been taken down already: is_exiting()
