@@ -21,8 +21,10 @@ int uses_every_initialiser(void) {
   hb_pointer_info pointer = HB_POINTER_INFO_INIT;
   hb_hip_report report = HB_HIP_REPORT_INIT;
   hb_event event = HB_EVENT_INIT;
-  return error.size + client.size + client_info.size + key.size + memory.size + memory_info.size +
-             exported.size + export_info.size + withdrawn.size + imported.size + import_info.size +
-             status.size + pointer.size + report.size + event.size >
+  hb_group_options group = HB_GROUP_OPTIONS_INIT;
+  hb_group_member member = HB_GROUP_MEMBER_INIT;
+  return group.size + member.size + error.size + client.size + client_info.size + key.size + memory.size +
+             memory_info.size + exported.size + export_info.size + withdrawn.size + imported.size +
+             import_info.size + status.size + pointer.size + report.size + event.size >
          0;
 }
