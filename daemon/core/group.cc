@@ -13,7 +13,6 @@
 #include "core/lookup.h"
 #include "core/verbs.h"
 #include "core/view.h"
-#include "wire/frame.h"
 #include "wire/limits.h"
 #include "wire/name.h"
 
@@ -130,7 +129,7 @@ Acquired in_brief(const Acquired& whole) {
   brief.exported.id = whole.exported.id;
   return brief;
 }
-constexpr std::size_t kBriefBytes = 96;  // of a member in a frame
+constexpr std::size_t kBriefBytes = 96;  // of a member in a frame, and of what the frame begins with
 
 Joined joined(Call& call, std::uint32_t slot, std::uint32_t asking) {
   Core& core = call.core;
@@ -139,7 +138,7 @@ Joined joined(Call& call, std::uint32_t slot, std::uint32_t asking) {
   Joined out;
   out.group = core.groups.id_of(slot);
   out.members.reserve(group.ranks.size());
-  std::size_t bytes = limits::kFrameBytes - kFrameHeaderBytes - (group.ranks.size() + 1) * kBriefBytes;
+  std::size_t bytes = limits::kFrameBytes - (group.ranks.size() + 1) * kBriefBytes;
   std::size_t handles = std::min<std::size_t>(self.max_handles, limits::kFrameFds);
   auto lease = self.leases.begin();
   for (const auto& [rank, member] : group.ranks) {
