@@ -95,6 +95,11 @@ class GroupRanks : public EveryMemory {
     for (Actor& rank : ranks) rank.leave();
   }
 
+  void TearDown() override {
+    ranks.clear();  // before the census
+    EveryMemory::TearDown();
+  }
+
   std::vector<Actor> ranks;
 };
 
