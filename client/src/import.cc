@@ -95,10 +95,6 @@ class Mapper {
 
 Result<std::unique_ptr<hb_import>> make_import(const std::shared_ptr<Client>& client,
                                                const ImportRequest& request) {
-  auto imported = std::make_unique<hb_import>();
-  imported->client = client;
-  imported->key = request.key;
-  Mapper mapper(*imported, request.address);
   AcquireRequest wanted;
   wanted.target = request.key.target;
   wanted.access = request.key.access;
@@ -107,21 +103,8 @@ Result<std::unique_ptr<hb_import>> make_import(const std::shared_ptr<Client>& cl
   wanted.demand_level = request.key.demand_level;
   wanted.wait = request.wait;
   wanted.deadline_ns = request.deadline_ns;
-  auto acquired = acquire(
-      *client, wanted, [&](const Grant& grant, const GrantPage& page) { return mapper.take(grant, page); });
-  if (!acquired) return tl::unexpected(std::move(acquired.error()));
-  imported->grant = std::move(acquired->grant);
-  imported->lease = std::move(acquired->lease);
-  imported->ptr = imported->range->ptr();
-  imported->ordinal = imported->range->ordinal();
-  imported->peers = peer_list(imported->range->peers());
-  imported->show();
-  Stats::add(client->stats().imports);
-  Stats::add(client->stats().mapped_bytes, imported->grant.bytes);
-  // Last: from here on events find it.
-  if (imported->lease.session().leases().give(imported->lease.id(), imported.get()))
-    client->events().settle();
-  return imported;
+  return map_grant(client, request.key, request.address,
+                   [&](const PageSink& sink) { return acquire(*client, wanted, sink); });
 }
 
 Result<std::shared_ptr<ExportRecord>> find_own(Client& client, const AcquireTarget& target,
@@ -224,6 +207,28 @@ Result<hb_import*> open_alias(const std::shared_ptr<Client>& client, const Impor
 }
 
 }  // namespace
+
+Result<std::unique_ptr<hb_import>> map_grant(const std::shared_ptr<Client>& client, const ImportKey& key,
+                                             void* address, const GrantSource& source) {
+  auto imported = std::make_unique<hb_import>();
+  imported->client = client;
+  imported->key = key;
+  Mapper mapper(*imported, address);
+  auto acquired = source([&](const Grant& grant, const GrantPage& page) { return mapper.take(grant, page); });
+  if (!acquired) return tl::unexpected(std::move(acquired.error()));
+  imported->grant = std::move(acquired->grant);
+  imported->lease = std::move(acquired->lease);
+  imported->ptr = imported->range->ptr();
+  imported->ordinal = imported->range->ordinal();
+  imported->peers = peer_list(imported->range->peers());
+  imported->show();
+  Stats::add(client->stats().imports);
+  Stats::add(client->stats().mapped_bytes, imported->grant.bytes);
+  // Last: from here on events find it.
+  if (imported->lease.session().leases().give(imported->lease.id(), imported.get()))
+    client->events().settle();
+  return imported;
+}
 
 Result<ImportedRange::Part> part_of(const Grant& grant, const GrantPage& page, const PageChunk& chunk) {
   const std::uint64_t low = std::max(chunk.start, grant.offset);

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -53,6 +54,12 @@ struct ImportRequest {
 [[nodiscard]] Result<hb_import*> open_import(const std::shared_ptr<Client>& client,
                                              const ImportRequest& request);
 void close_import(hb_import* imported) noexcept;
+
+// What a source of pages brings, mapped. The cache knows nothing of it.
+using GrantSource = std::function<Result<Acquired>(const PageSink& sink)>;
+[[nodiscard]] Result<std::unique_ptr<hb_import>> map_grant(const std::shared_ptr<Client>& client,
+                                                           const ImportKey& key, void* address,
+                                                           const GrantSource& source);
 
 // One chunk of a page as the range takes it.
 [[nodiscard]] Result<ImportedRange::Part> part_of(const Grant& grant, const GrantPage& page,

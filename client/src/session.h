@@ -52,6 +52,7 @@ class Session {
   void unmapped(std::uint64_t lease_id) noexcept;
   // False: the session is lost.
   bool ack_step(std::uint64_t lease_id, std::uint64_t step) noexcept;
+  void leave_group(std::uint64_t group_id) noexcept;
   // Takes an export back without waiting for the answer.
   void withdraw_unheard(std::uint64_t export_id) noexcept;
 

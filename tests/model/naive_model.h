@@ -166,141 +166,142 @@ struct NaiveKey {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;  // UINT64_MAX: to the end
   bool true_key = true;      // MAC and broker are right
-  std::uint64_t ticket = 0;  // it is this ticket};
+  std::uint64_t ticket = 0;  // it is this ticket
+};
 
-  struct NaiveAim {
-    core::Target target;
-    NaiveKey key;  // where the target is one
+struct NaiveAim {
+  core::Target target;
+  NaiveKey key;  // where the target is one
+};
+
+struct NaiveFound {
+  hb_status status = HB_OK;
+  std::uint64_t id = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  bool follows = false;
+};
+
+// What an acquire must come to.
+struct Expected {
+  hb_status status = HB_OK;
+  std::uint64_t id = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  core::Level level = core::Level::kNone;
+  bool follows = false;
+  std::uint64_t ticket = 0;  // is used for it
+};
+
+// Tells a ticket from a lease of the same number.
+constexpr std::uint64_t ticket_mark(std::uint64_t ticket) { return ticket | 1ull << 63; }
+
+class NaiveModel {
+ public:
+  NaiveModel(std::size_t remembered, core::Time remembered_ns)
+      : remembered_(remembered), remembered_ns_(remembered_ns) {}
+
+  std::map<std::uint64_t, NaiveSession> sessions;
+  std::map<std::uint64_t, NaiveExport> exports;             // by id; also ended ones, held or remembered
+  std::vector<std::pair<std::uint64_t, core::Time>> ended;  // remembered only, oldest first
+  std::vector<NaiveChange> changes;
+  std::map<std::uint64_t, NaiveLease> leases;
+  std::map<std::uint64_t, NaiveTicket> tickets;  // also such as do not stand any more
+  std::vector<NaiveLoss> losses;
+  std::vector<NaiveWait> waits;  // in order of coming
+
+  // What came of the last transitions: whoever looks clears them.
+  std::vector<NaiveAnswer> answers;
+  std::vector<std::uint64_t> rings;
+
+  // --- transitions (naive_life.cc) -------------------------------------------------------------------
+  void pass_time(core::Time now);
+  void complete(std::uint64_t id);
+  void end_export(std::uint64_t id, core::ExportState as);
+  void end_lease(std::uint64_t lease);
+  void drop_staging(std::uint64_t id);  // an export or a change that is half sent
+  void drop_session(std::uint64_t session, core::Time now);
+  void claim(std::uint64_t id, std::uint64_t session, core::Lifetime lifetime, std::uint64_t linger_ns);
+  void suspend(std::uint64_t id);
+  void unmapped(std::uint64_t lease, std::uint64_t layout_version);
+  void change(const NaiveChange& change);
+  void refresh(std::uint64_t lease, const Expected& to, std::uint32_t value);
+  void publish(std::uint64_t id, std::uint64_t step);
+  void ack(std::uint64_t lease, std::uint64_t step);
+  void end_ticket(std::uint64_t ticket, bool revoked = false);
+  void drop_pins(std::uint64_t id, bool revoked);  // of an export
+  void subscribe(std::uint64_t session);
+  // Those of one lease or loss are told together or not at all.
+  [[nodiscard]] std::vector<std::vector<core::Event>> untold(std::uint64_t session) const;
+  void told(std::uint64_t session, std::size_t groups);
+  // The answer if it came now; whether it does.
+  [[nodiscard]] NaiveAnswer answer_to(const NaiveWait& wait) const;
+  [[nodiscard]] bool is_over(const NaiveWait& wait) const;
+  [[nodiscard]] std::uint64_t next_order() { return ++order_; }
+
+  // --- questions (naive_model.cc) --------------------------------------------------------------------
+  [[nodiscard]] core::Access access_of(const NaiveExport& e, const core::Principal& who) const;
+  [[nodiscard]] bool may_see(const NaiveExport& e, const core::Principal& who) const;
+  // Current exports; the range of a key in it.
+  [[nodiscard]] NaiveFound find(const core::Principal& who, const NaiveAim& aim) const;
+  // Also ended ones that are held still.
+  [[nodiscard]] NaiveFound look(const core::Principal& who, const NaiveAim& aim) const;
+  // HB_OK: current, and this session's.
+  [[nodiscard]] hb_status own(std::uint64_t session, std::uint64_t id) const;
+  // HB_OK: this session's, and something can be had of it.
+  [[nodiscard]] hb_status held(std::uint64_t session, std::uint64_t lease) const;
+  // What whoever comes with a ticket gets, before access and range.
+  [[nodiscard]] NaiveFound by_ticket(const core::Principal& who, const NaiveKey& key) const;
+  [[nodiscard]] hb_status status_of_ticket(const core::Principal& who, const NaiveTicket& ticket) const;
+  [[nodiscard]] Expected acquire(const core::Principal& who, const NaiveAim& aim,
+                                 const core::AcquireRequest& r) const;
+  [[nodiscard]] Expected refreshed(std::uint64_t lease) const;
+  [[nodiscard]] hb_status lifetime_status(core::Lifetime lifetime, std::uint64_t linger_ns,
+                                          const core::Principal& who) const;
+  [[nodiscard]] std::uint64_t bearer(std::uint64_t scope, std::uint32_t uid, const std::string& name) const;
+  [[nodiscard]] bool is_being_sent(std::uint64_t scope, std::uint32_t uid, const std::string& name) const;
+  [[nodiscard]] std::uint32_t next_generation(const NaiveExport& e) const;
+  // The youngest first.
+  [[nodiscard]] std::vector<std::uint64_t> leases_of(std::uint64_t id) const;
+  // That stand, the youngest first.
+  [[nodiscard]] std::vector<std::uint64_t> tickets_of(std::uint64_t id) const;
+  // By leases or tickets.
+  [[nodiscard]] bool is_held(std::uint64_t id) const;
+  // Of an ended one memory is kept for tickets, and for what came of them.
+  [[nodiscard]] bool is_pinned(std::uint64_t id) const;
+  // Exports of a session in the order they end with it: the youngest first.
+  [[nodiscard]] std::vector<std::uint64_t> owned_by(std::uint64_t session) const;
+  [[nodiscard]] const NaiveChange* change_of(std::uint64_t id) const;
+  [[nodiscard]] std::size_t stagings_of(std::uint64_t session) const;
+  [[nodiscard]] hb_status status_of_end(const NaiveExport& e) const;
+  [[nodiscard]] std::map<Object, std::uint64_t> referenced() const;  // chunks an object
+
+ private:
+  struct Name {
+    std::uint32_t generation = 0;
+    std::uint64_t latest = 0;
   };
+  using NameKey = std::tuple<std::uint64_t, std::uint32_t, std::string>;
+  [[nodiscard]] static NameKey name_key(const NaiveExport& e) { return {e.scope, e.uid, e.name}; }
+  [[nodiscard]] NaiveFound by_key(const core::Principal& who, const NaiveKey& key) const;
+  [[nodiscard]] NaiveFound by_name(const core::Principal& who, const core::NameRef& name) const;
+  [[nodiscard]] NaiveFound by_id(const core::Principal& who, std::uint64_t id) const;
+  [[nodiscard]] core::Level level_of(const NaiveExport& e, const core::Principal& who, std::uint64_t offset,
+                                     std::uint64_t length) const;
+  void tell(std::uint64_t lease, core::EventKind kind, core::ChunkRun run = {});
+  void ring(std::uint64_t session);
+  void leave_export(std::uint64_t id);
+  void settle(std::uint64_t id);  // after any change of it: who waited long enough
+  void settle_end(std::uint64_t id);
+  void answer_wait(std::size_t index, NaiveAnswer answer);
+  void forget(std::uint64_t id);
 
-  struct NaiveFound {
-    hb_status status = HB_OK;
-    std::uint64_t id = 0;
-    std::uint64_t offset = 0;
-    std::uint64_t length = 0;
-    bool follows = false;
-  };
-
-  // What an acquire must come to.
-  struct Expected {
-    hb_status status = HB_OK;
-    std::uint64_t id = 0;
-    std::uint64_t offset = 0;
-    std::uint64_t length = 0;
-    core::Level level = core::Level::kNone;
-    bool follows = false;
-    std::uint64_t ticket = 0;  // is used for it
-  };
-
-  // Tells a ticket from a lease of the same number.
-  constexpr std::uint64_t ticket_mark(std::uint64_t ticket) { return ticket | 1ull << 63; }
-
-  class NaiveModel {
-   public:
-    NaiveModel(std::size_t remembered, core::Time remembered_ns)
-        : remembered_(remembered), remembered_ns_(remembered_ns) {}
-
-    std::map<std::uint64_t, NaiveSession> sessions;
-    std::map<std::uint64_t, NaiveExport> exports;             // by id; also ended ones, held or remembered
-    std::vector<std::pair<std::uint64_t, core::Time>> ended;  // remembered only, oldest first
-    std::vector<NaiveChange> changes;
-    std::map<std::uint64_t, NaiveLease> leases;
-    std::map<std::uint64_t, NaiveTicket> tickets;  // also such as do not stand any more
-    std::vector<NaiveLoss> losses;
-    std::vector<NaiveWait> waits;  // in order of coming
-
-    // What came of the last transitions: whoever looks clears them.
-    std::vector<NaiveAnswer> answers;
-    std::vector<std::uint64_t> rings;
-
-    // --- transitions (naive_life.cc) -------------------------------------------------------------------
-    void pass_time(core::Time now);
-    void complete(std::uint64_t id);
-    void end_export(std::uint64_t id, core::ExportState as);
-    void end_lease(std::uint64_t lease);
-    void drop_staging(std::uint64_t id);  // an export or a change that is half sent
-    void drop_session(std::uint64_t session, core::Time now);
-    void claim(std::uint64_t id, std::uint64_t session, core::Lifetime lifetime, std::uint64_t linger_ns);
-    void suspend(std::uint64_t id);
-    void unmapped(std::uint64_t lease, std::uint64_t layout_version);
-    void change(const NaiveChange& change);
-    void refresh(std::uint64_t lease, const Expected& to, std::uint32_t value);
-    void publish(std::uint64_t id, std::uint64_t step);
-    void ack(std::uint64_t lease, std::uint64_t step);
-    void end_ticket(std::uint64_t ticket, bool revoked = false);
-    void drop_pins(std::uint64_t id, bool revoked);  // of an export
-    void subscribe(std::uint64_t session);
-    // Those of one lease or loss are told together or not at all.
-    [[nodiscard]] std::vector<std::vector<core::Event>> untold(std::uint64_t session) const;
-    void told(std::uint64_t session, std::size_t groups);
-    // The answer if it came now; whether it does.
-    [[nodiscard]] NaiveAnswer answer_to(const NaiveWait& wait) const;
-    [[nodiscard]] bool is_over(const NaiveWait& wait) const;
-    [[nodiscard]] std::uint64_t next_order() { return ++order_; }
-
-    // --- questions (naive_model.cc) --------------------------------------------------------------------
-    [[nodiscard]] core::Access access_of(const NaiveExport& e, const core::Principal& who) const;
-    [[nodiscard]] bool may_see(const NaiveExport& e, const core::Principal& who) const;
-    // Current exports; the range of a key in it.
-    [[nodiscard]] NaiveFound find(const core::Principal& who, const NaiveAim& aim) const;
-    // Also ended ones that are held still.
-    [[nodiscard]] NaiveFound look(const core::Principal& who, const NaiveAim& aim) const;
-    // HB_OK: current, and this session's.
-    [[nodiscard]] hb_status own(std::uint64_t session, std::uint64_t id) const;
-    // HB_OK: this session's, and something can be had of it.
-    [[nodiscard]] hb_status held(std::uint64_t session, std::uint64_t lease) const;
-    // What whoever comes with a ticket gets, before access and range.
-    [[nodiscard]] NaiveFound by_ticket(const core::Principal& who, const NaiveKey& key) const;
-    [[nodiscard]] hb_status status_of_ticket(const core::Principal& who, const NaiveTicket& ticket) const;
-    [[nodiscard]] Expected acquire(const core::Principal& who, const NaiveAim& aim,
-                                   const core::AcquireRequest& r) const;
-    [[nodiscard]] Expected refreshed(std::uint64_t lease) const;
-    [[nodiscard]] hb_status lifetime_status(core::Lifetime lifetime, std::uint64_t linger_ns,
-                                            const core::Principal& who) const;
-    [[nodiscard]] std::uint64_t bearer(std::uint64_t scope, std::uint32_t uid, const std::string& name) const;
-    [[nodiscard]] bool is_being_sent(std::uint64_t scope, std::uint32_t uid, const std::string& name) const;
-    [[nodiscard]] std::uint32_t next_generation(const NaiveExport& e) const;
-    // The youngest first.
-    [[nodiscard]] std::vector<std::uint64_t> leases_of(std::uint64_t id) const;
-    // That stand, the youngest first.
-    [[nodiscard]] std::vector<std::uint64_t> tickets_of(std::uint64_t id) const;
-    // By leases or tickets.
-    [[nodiscard]] bool is_held(std::uint64_t id) const;
-    // Of an ended one memory is kept for tickets, and for what came of them.
-    [[nodiscard]] bool is_pinned(std::uint64_t id) const;
-    // Exports of a session in the order they end with it: the youngest first.
-    [[nodiscard]] std::vector<std::uint64_t> owned_by(std::uint64_t session) const;
-    [[nodiscard]] const NaiveChange* change_of(std::uint64_t id) const;
-    [[nodiscard]] std::size_t stagings_of(std::uint64_t session) const;
-    [[nodiscard]] hb_status status_of_end(const NaiveExport& e) const;
-    [[nodiscard]] std::map<Object, std::uint64_t> referenced() const;  // chunks an object
-
-   private:
-    struct Name {
-      std::uint32_t generation = 0;
-      std::uint64_t latest = 0;
-    };
-    using NameKey = std::tuple<std::uint64_t, std::uint32_t, std::string>;
-    [[nodiscard]] static NameKey name_key(const NaiveExport& e) { return {e.scope, e.uid, e.name}; }
-    [[nodiscard]] NaiveFound by_key(const core::Principal& who, const NaiveKey& key) const;
-    [[nodiscard]] NaiveFound by_name(const core::Principal& who, const core::NameRef& name) const;
-    [[nodiscard]] NaiveFound by_id(const core::Principal& who, std::uint64_t id) const;
-    [[nodiscard]] core::Level level_of(const NaiveExport& e, const core::Principal& who, std::uint64_t offset,
-                                       std::uint64_t length) const;
-    void tell(std::uint64_t lease, core::EventKind kind, core::ChunkRun run = {});
-    void ring(std::uint64_t session);
-    void leave_export(std::uint64_t id);
-    void settle(std::uint64_t id);  // after any change of it: who waited long enough
-    void settle_end(std::uint64_t id);
-    void answer_wait(std::size_t index, NaiveAnswer answer);
-    void forget(std::uint64_t id);
-
-    std::size_t remembered_;
-    core::Time remembered_ns_;
-    core::Time now_ = 0;
-    std::uint64_t order_ = 0;
-    std::uint64_t leaving_ = 0;  // a session that ends: it is told nothing any more
-    std::map<NameKey, Name> names_;
-  };
+  std::size_t remembered_;
+  core::Time remembered_ns_;
+  core::Time now_ = 0;
+  std::uint64_t order_ = 0;
+  std::uint64_t leaving_ = 0;  // a session that ends: it is told nothing any more
+  std::map<NameKey, Name> names_;
+};
 
 }  // namespace hb::test

@@ -143,7 +143,7 @@ std::string World::finish() {
   pass_time();
   std::vector<std::uint64_t> left;
   for (const auto& [id, e] : model_.exports)
-    if (e.current()) left.push_back(id);
+    if (e.current() || model_.is_held(id)) left.push_back(id);
   tick();
   for (const std::uint64_t id : left) revoke(actors_.front(), {ExportId{id}, {}}, 0);
   disconnect(0);

@@ -11,6 +11,7 @@ namespace hb::test {
 
 ActorState::~ActorState() {
   listeners.clear();
+  for (auto& [name, one] : groups) hb_group_leave(one);
   for (auto& [name, one] : imports) hb_import_close(one);
   for (auto& [name, one] : handles) hb_handles_release(one);
   for (auto& [name, one] : exports) hb_export_destroy(one);
@@ -149,6 +150,7 @@ int run_actor(const VerbTable& more) {
   add_arena_verbs(table);
   add_export_verbs(table);
   add_import_verbs(table);
+  add_group_verbs(table);
   add_handle_verbs(table);
   add_looking_verbs(table);
   add_event_verbs(table);

@@ -109,6 +109,8 @@ Message free_memory(ActorState& state, const Message& m) {
 
 Bytes bytes_of(ActorState& state, const Message& m) {
   const std::uint64_t offset = number_of(m, "offset");
+  if (has(m, "ptr"))
+    return {reinterpret_cast<unsigned char*>(number_of(m, "ptr")) + offset, number_of(m, "size") - offset};
   if (has(m, "import")) {
     hb_import_info info = HB_IMPORT_INFO_INIT;
     hb_import_get_info(named(state.imports, m, "import", "i"), &info);

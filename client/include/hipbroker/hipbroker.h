@@ -112,8 +112,8 @@ typedef struct hb_client_options {
  * The socket's path and peer are checked before a byte is sent. */
 HB_API hb_status hb_client_open(const hb_client_options* options, hb_client** ret_client, hb_error* error);
 
-/* Ends the session: its leases are given back, its exports end. Mappings made through it stay mapped until
- * their own handles are destroyed. NULL is allowed. */
+/* Ends the session: its leases are given back, its exports end or are orphaned, by their lifetime. Mappings
+ * made through it stay mapped until their own handles are destroyed. NULL is allowed. */
 HB_API void hb_client_close(hb_client* client);
 
 typedef struct hb_client_info {
@@ -428,7 +428,8 @@ typedef struct hb_withdrawn {
 #define HB_WITHDRAWN_INIT \
   { sizeof(hb_withdrawn), 0, 0 }
 
-/* Ends the export: the daemon's descriptors are closed when this returns. The handle stays to be destroyed.
+/* Ends the export: the daemon's descriptors are closed when this returns, unless a ticket pins them
+ * (succession.h): then it counts among the holders. The handle stays to be destroyed.
  */
 HB_API hb_status hb_export_withdraw(hb_export* exported, uint64_t deadline_ns, hb_withdrawn* ret_withdrawn,
                                     hb_error* error);
@@ -440,7 +441,7 @@ HB_API hb_status hb_withdraw_range(hb_client* client, const void* ptr, uint64_t 
                                    hb_withdrawn* ret_withdrawn, hb_error* error);
 HB_API hb_status hb_withdraw_all(hb_client* client, uint64_t deadline_ns, hb_withdrawn* ret_withdrawn,
                                  hb_error* error);
-/* Frees the handle. The export lives on with its session. NULL is allowed. */
+/* Frees the handle. The export lives on. NULL is allowed. */
 HB_API void hb_export_destroy(hb_export* exported);
 
 /* ---- memory that comes and goes ----------------------------------------------------------------- */

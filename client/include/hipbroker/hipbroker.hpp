@@ -692,4 +692,6 @@ class Client {
 
 }  // namespace hipbroker
 
+#include "hipbroker/group.hpp"
+
 #endif

@@ -9,7 +9,6 @@
 #include <cstdio>
 
 #include "hipbroker/hipbroker.h"
-#include "providers/host_blocks.h"
 #include "providers/host_pages.h"
 #include "wire/limits.h"
 
@@ -94,10 +93,6 @@ Result<std::unique_ptr<ImportedRange>> HostProvider::begin_import(const RangeReq
                                   ": they must agree modulo the page size " + std::to_string(page)));
   }
   return begin_host_import(request);
-}
-
-Result<std::unique_ptr<BlockRange>> HostProvider::reserve(const AllocateRequest& request) {
-  return reserve_host_blocks(request);
 }
 
 }  // namespace hb::client
