@@ -44,6 +44,7 @@ struct ExportRecord {
   std::uint32_t generation = 0;
   std::uint32_t handle_kind = 0;  // 0: another process began it, and only the daemon knows
   DeviceId device;                // empty: host memory
+  std::uint64_t max_bytes = 0;    // how large it may grow; 0: not at all, or another process began it
   KeyBytes key{};
   Secret secret{};
   std::string name;  // "" = anonymous

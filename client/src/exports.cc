@@ -83,6 +83,7 @@ Result<std::shared_ptr<ExportRecord>> create_on(const std::shared_ptr<Session>& 
   record->generation = body.generation;
   record->handle_kind = kind_of_plan(plan);
   record->device = plan.device;
+  record->max_bytes = request.max_bytes;
   std::memcpy(record->key.data(), body.key.data(), record->key.size());
   std::memcpy(record->secret.data(), body.secret.data(), record->secret.size());
   record->broker = decode_key(record->key).broker;
