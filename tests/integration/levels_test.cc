@@ -67,6 +67,33 @@ TEST_F(ReadOnlyLevels, PerReaderHoldsAgainstAnotherUid) {
   owner.leave();
 }
 
+// What is added must hold as firmly as what was granted; the descriptors of a refresh are reopened, too.
+TEST_F(ReadOnlyLevels, PerReaderHoldsForChunksThatAreAdded) {
+  if (!may_change_uid()) return;
+  Actor owner(daemon(), as(1001));
+  Actor reader(daemon(), as(1002));
+  owner.ok("memfds", {{"first", 0}});
+  owner.ok("chmod", {{"mode", 0444}});
+  owner.ok("export", {{"fds", "f"}, {"name", "weights"}, {"acl", "u:1002:1"}, {"max_bytes", 4 * kPage}});
+  reader.ok("import", demanding(HB_LEVEL_PER_READER));
+  owner.ok("memfds", {{"fds", "g"}, {"first", 1}});
+  owner.ok("chmod", {{"fds", "g"}, {"mode", 0444}});
+  owner.ok("append", {{"fds", "g"}});
+  EXPECT_EQ(reader.ok("refresh").number("level"), std::uint64_t{HB_LEVEL_PER_READER});
+  EXPECT_EQ(reader.ok("pattern").number("chunks"), 2u);
+  const Answer write = reader.ok("try_write", {{"offset", kPage}});
+  EXPECT_EQ(write.number("signal"), std::uint64_t{SIGSEGV});
+  EXPECT_EQ(write.number("mprotect"), std::uint64_t{EACCES});
+  owner.ok("memfds", {{"fds", "h"}, {"first", 2}});  // this one the reader could write
+  owner.ok("append", {{"fds", "h"}});
+  const Answer less = reader.call("refresh");
+  EXPECT_EQ(less.status, HB_LEVEL) << less;
+  EXPECT_EQ(less.number("bytes"), 2 * kPage);
+  EXPECT_EQ(reader.ok("pattern").number("chunks"), 2u);
+  reader.leave();
+  owner.leave();
+}
+
 TEST_F(ReadOnlyLevels, PerReaderIsIntentForTheOwnersUidAndForRoot) {
   if (!may_change_uid()) return;
   Actor owner(daemon(), as(1001));
