@@ -124,5 +124,6 @@ void hb_client_get_stats(const hb_client* client, hb_stats* ret_stats) {
   out.mapped_bytes = stats.mapped_bytes;
   for (std::size_t i = 0; i < HB_STATS_REFUSALS; ++i) out.refusals[i] = stats.refusals[i];
   out.failed_frees = failed_frees();
+  out.fetched_fds = stats.fetched_fds;
   write_info(out, ret_stats);
 }

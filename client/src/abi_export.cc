@@ -3,15 +3,14 @@
 #include <cstring>
 
 #include "abi.h"
+#include "abi_source.h"
 #include "export_handle.h"
 #include "exports.h"
 #include "reap_list.h"
 
 using namespace hb::client;
 
-namespace {
-
-Result<ExportRequest> read_export(const hb_export_options* options) {
+Result<ExportRequest> hb::client::read_export(const hb_export_options* options) {
   if (options == nullptr) return null_argument("options");
   const hb_export_options defaults = HB_EXPORT_OPTIONS_INIT;
   const auto given = read_options(options, defaults, "hb_export_options");
@@ -38,6 +37,7 @@ Result<ExportRequest> read_export(const hb_export_options* options) {
   request.handles = {given->handles, given->handle_count};
   request.memory = static_cast<MemoryKind>(given->memory);
   request.max_access = given->max_access;
+  request.max_bytes = given->max_bytes;
   request.ptr = given->ptr;
   request.bytes = given->bytes;
   request.deadline_ns = given->deadline_ns;
@@ -51,6 +51,8 @@ Result<ExportRequest> read_export(const hb_export_options* options) {
     return fail(HB_INVALID, "device is for chunks and handles; memory at ptr knows its own");
   return request;
 }
+
+namespace {
 
 Result<void> put(const Result<WithdrawnCount>& count, hb_withdrawn* out) {
   if (!count) return tl::unexpected(count.error());
@@ -86,8 +88,9 @@ void hb_export_get_info(const hb_export* exported, hb_export_info* ret_info) {
   hb_export_info info = HB_EXPORT_INFO_INIT;
   info.export_id = exported->record->id;
   info.generation = exported->record->generation;
-  info.layout_version = exported->record->layout_version;
-  info.bytes = exported->record->bytes;
+  const auto layout = exported->record->layout();
+  info.layout_version = layout->version;
+  info.bytes = layout->bytes;
   std::memcpy(info.key.bytes, exported->record->key.data(), sizeof info.key.bytes);
   write_info(info, ret_info);
 }
@@ -97,14 +100,17 @@ hb_status hb_export_subkey(const hb_export* exported, uint64_t offset, uint64_t 
   return boundary(exported == nullptr ? nullptr : exported->client.get(), error, [&]() -> Result<void> {
     if (exported == nullptr) return null_argument("exported");
     if (ret_key == nullptr) return null_argument("ret_key");
-    const std::uint64_t whole = exported->record->bytes;
+    const std::uint64_t whole = exported->record->layout()->bytes;
+    const bool on = bytes == HB_WHOLE && exported->record->grows();
     if (offset >= whole || bytes == 0 || (bytes != HB_WHOLE && bytes > whole - offset))
       return fail(limit_error(HB_RANGE, "bytes", bytes, offset >= whole ? 0 : whole - offset,
                               "offset " + std::to_string(offset) +
                                   " and the bytes from there do not lie "
                                   "inside the export's " +
                                   std::to_string(whole) + " bytes"));
-    const auto key = exported->record->subkey(offset, bytes == HB_WHOLE ? whole - offset : bytes);
+    // To the end of what grows is to the end, wherever that comes to be.
+    const std::uint64_t length = on ? UINT64_MAX : bytes == HB_WHOLE ? whole - offset : bytes;
+    const auto key = exported->record->subkey(offset, length);
     std::memcpy(ret_key->bytes, key.data(), key.size());
     return {};
   });

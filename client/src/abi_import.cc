@@ -71,6 +71,7 @@ Result<ImportRequest> read_import(const hb_import_options* options) {
   const auto host = read_host_access(given->host_access);
   if (!host) return tl::unexpected(host.error());
   request.key.host = *host;
+  request.key.reserve_bytes = given->reserve_bytes;
   return request;
 }
 
@@ -91,7 +92,15 @@ hb_import_info info_of(const Grant& grant, std::uint64_t chunks) {
   info.metadata_bytes = grant.metadata.size();
   info.device = device_id_of(grant.device);
   info.ordinal = -1;
+  info.max_bytes = grant.max_bytes;
   return info;
+}
+
+// In a forked child without the lock: a thread of the parent may have held it.
+std::unique_lock<std::mutex> look_at(const hb_import& imported) {
+  std::unique_lock lock(imported.look, std::defer_lock);
+  if (imported.client->is_here()) lock.lock();
+  return lock;
 }
 
 }  // namespace
@@ -112,6 +121,7 @@ hb_status hb_import_open(hb_client* client, const hb_import_options* options, hb
 
 void hb_import_get_info(const hb_import* imported, hb_import_info* ret_info) {
   if (imported == nullptr || ret_info == nullptr) return;
+  const auto lock = look_at(*imported);
   hb_import_info info = info_of(imported->grant, imported->grant.chunk_count);
   info.ptr = imported->ptr;
   info.host_granted = imported->host_granted() ? 1 : 0;
@@ -119,6 +129,8 @@ void hb_import_get_info(const hb_import* imported, hb_import_info* ret_info) {
   info.peers = imported->peers.data();
   info.peer_count = imported->peers.size();
   info.mapping = static_cast<std::uint32_t>(imported->key.mapping);
+  info.reserved_bytes = imported->reserved_bytes();
+  info.asleep = imported->asleep.load() ? 1 : 0;
   write_info(info, ret_info);
 }
 
@@ -131,6 +143,7 @@ hb_status hb_import_subkey(const hb_import* imported, uint64_t offset, uint64_t 
   return boundary(imported == nullptr ? nullptr : imported->client.get(), error, [&]() -> Result<void> {
     if (imported == nullptr) return null_argument("imported");
     if (ret_key == nullptr) return null_argument("ret_key");
+    const auto lock = look_at(*imported);
     const auto key = imported->grant.subkey(offset, bytes);
     if (!key) return tl::unexpected(key.error());
     std::memcpy(ret_key->bytes, key->data(), key->size());

@@ -2,8 +2,7 @@
 // Copyright (c) 2026 the hipbroker authors
 #include "acquire.h"
 
-#include <cstring>
-
+#include "chunk_reader.h"
 #include "client.h"
 #include "fd_room.h"
 #include "hipbroker/hipbroker.h"
@@ -25,18 +24,10 @@ std::uint64_t wait_ns(const AcquireRequest& request) {
   return request.deadline_ns > now ? request.deadline_ns - now : 0;
 }
 
-DeviceId device_of(const msg::Device& device) {
-  return {std::string(device.uuid), std::string(device.pci), device.partition};
-}
-
-tl::unexpected<Error> broken(const std::string& reason) {
-  return fail(HB_PROTO, "the daemon's grant makes no sense: " + reason);
-}
-
 class Acquiring {
  public:
-  Acquiring(const std::shared_ptr<Session>& session, const AcquireRequest& request)
-      : session_(session), request_(request), ask_(fds_per_page()) {}
+  Acquiring(Client& client, const std::shared_ptr<Session>& session, const AcquireRequest& request)
+      : session_(session), request_(request), reader_(session, client.stats(), request.deadline_ns) {}
 
   Result<void> wait() {
     auto reply = first_page();
@@ -55,21 +46,27 @@ class Acquiring {
     if (!reply) return tl::unexpected(std::move(reply.error()));
     // From here on nothing is sent twice: the lease is this session's.
     if (auto used = use_first(std::move(*reply), **words, sink); !used) return fail(std::move(used.error()));
-    while (taken_ < acquired_.grant.chunk_count)
-      if (auto used = fetch(sink); !used) return fail(std::move(used.error()));
     const Grant& grant = acquired_.grant;
-    if (position_ < grant.offset + grant.bytes) return broken("its chunks end before its range");
+    while (taken_ < grant.chunk_count) {
+      auto page = reader_.fetch(acquired_.lease, grant, grant.first_chunk + taken_,
+                                grant.chunk_count - taken_, position_);
+      if (!page) {
+        // Nothing of another layout is ever given under this lease. What it is now, a new one tells; but a
+        // ticket is used up.
+        const hb_status status = page.error().status;
+        changed_ = (status == HB_STALE || status == HB_SUSPENDED) && !by_ticket();
+        return fail(std::move(page.error()));
+      }
+      if (auto used = use(std::move(*page), sink); !used) return fail(std::move(used.error()));
+    }
+    if (position_ < grant.offset + grant.bytes) return broken_grant("its chunks end before its range");
     return std::move(acquired_);
   }
 
- private:
-  // Half the size after a refusal for descriptors, here or in the daemon. False: it was one already.
-  bool ask_less() {
-    if (ask_ <= 1) return false;
-    ask_ /= 2;
-    return true;
-  }
+  // run() failed because the export got another layout meanwhile.
+  [[nodiscard]] bool was_changed() const { return changed_; }
 
+ private:
   [[nodiscard]] bool by_ticket() const { return request_.target.key && is_ticket(*request_.target.key); }
 
   Result<Reply> first_page() {
@@ -84,19 +81,19 @@ class Acquiring {
       Result<Session::PageTurn> turn;
       if (!request_.wait) turn = session_->page_turn(request_.deadline_ns);
       if (!turn) return tl::unexpected(std::move(turn.error()));
-      acquire.max_handles = request_.wait ? 1 : ask_;
+      acquire.max_handles = request_.wait ? 1 : reader_.ask();
       acquire.wait_ns = wait_ns(request_);
       auto reply = session_->call(FrameType::kAcquire, as_bytes(encoded(acquire)), {}, request_.deadline_ns,
                                   Late::kAcquire);
       if (!reply) {
-        if (reply.error().status == HB_NO_FDS && !request_.wait && ask_less()) continue;
+        if (reply.error().status == HB_NO_FDS && !request_.wait && reader_.ask_less()) continue;
         return reply;
       }
       // A ticket is used up: its first page is fetched again under the lease that came of it.
-      if (!reply->fds_truncated || (by_ticket() && ask_less())) return reply;
+      if (!reply->fds_truncated || (by_ticket() && reader_.ask_less())) return reply;
       if (const auto granted = msg::decode<msg::AcquireReply>(reply->body))
         session_->release(granted->lease_id);
-      if (request_.wait || !ask_less())
+      if (request_.wait || !reader_.ask_less())
         return fail(no_fds(fd_room(), 1, "receiving a descriptor from the daemon"));
     }
   }
@@ -106,92 +103,27 @@ class Acquiring {
     if (!body) return fail(malformed(body.error()));
     acquired_.lease = Lease(session_, body->lease_id);
     const auto* word = words.slot(body->validity_slot);
-    if (word == nullptr) return broken("validity slot " + std::to_string(body->validity_slot));
+    if (word == nullptr) return broken_grant("validity slot " + std::to_string(body->validity_slot));
     acquired_.lease.watch(word, body->validity_value);
-    Grant& grant = acquired_.grant;
-    grant.offset = body->offset;
-    grant.bytes = body->length;
-    grant.export_id = body->export_id;
-    grant.generation = body->generation;
-    grant.layout_version = body->layout_version;
-    grant.export_bytes = body->export_size;
-    grant.first_chunk = body->first_chunk;
-    grant.chunk_count = body->chunk_count;
-    grant.chunk_base = body->chunk_base;
-    grant.owner_uid = body->owner_uid;
-    grant.access = body->access;
-    grant.level = body->level;
-    grant.handle_kind = body->handle_kind;
-    grant.device = device_of(body->device);
-    for (const msg::Device& peer : body->peers) grant.peers.push_back(device_of(peer));
-    grant.object_bytes = body->object_bytes;
-    grant.metadata.assign(reinterpret_cast<const char*>(body->metadata.data()), body->metadata.size());
-    const msg::Bytes broker = session_->hello().broker_id;
-    std::memcpy(grant.broker.data(), broker.data(), grant.broker.size());
-    if (body->secret.size() != grant.secret.size()) return broken("secret of another size");
-    std::memcpy(grant.secret.data(), body->secret.data(), grant.secret.size());
-    if (grant.bytes == 0 || grant.chunk_count == 0 || grant.export_bytes > limits::kExportBytes ||
-        grant.offset > grant.export_bytes || grant.bytes > grant.export_bytes - grant.offset ||
-        grant.chunk_base > grant.offset || grant.chunk_count > limits::kExportChunks)
-      return broken("range " + std::to_string(grant.offset) + " + " + std::to_string(grant.bytes) + " of " +
-                    std::to_string(grant.export_bytes) + " bytes");
-    if ((grant.access & request_.access) != request_.access) return broken("less access than was asked for");
+    auto granted = grant_of(*session_, *body);
+    if (!granted) return tl::unexpected(std::move(granted.error()));
+    acquired_.grant = std::move(*granted);
+    const Grant& grant = acquired_.grant;
+    if ((grant.access & request_.access) != request_.access)
+      return broken_grant("less access than was asked for");
     position_ = grant.chunk_base;
     if (reply.fds_truncated) return {};
-    return use_page(body->chunks, std::move(reply.fds), sink);
+    auto page = reader_.page_of(grant, body->chunks, std::move(reply.fds), grant.first_chunk,
+                                grant.chunk_count, position_);
+    if (!page) return tl::unexpected(std::move(page.error()));
+    return use(std::move(*page), sink);
   }
 
-  Result<void> fetch(const PageSink& sink) {
-    msg::Fetch fetch;
-    fetch.lease_id = acquired_.lease.id();
-    fetch.first = acquired_.grant.first_chunk + taken_;
-    for (;;) {
-      auto turn = session_->page_turn(request_.deadline_ns);
-      if (!turn) return tl::unexpected(std::move(turn.error()));
-      fetch.max_handles = ask_;
-      auto reply = session_->call(FrameType::kFetch, as_bytes(encoded(fetch)), {}, request_.deadline_ns);
-      if (!reply) {
-        if (reply.error().status == HB_NO_FDS && ask_less()) continue;
-        reply.error().not_sent = false;
-        return tl::unexpected(std::move(reply.error()));
-      }
-      if (reply->fds_truncated) {
-        if (ask_less()) continue;
-        return fail(no_fds(fd_room(), 1, "receiving a descriptor from the daemon"));
-      }
-      const auto body = msg::decode<msg::FetchReply>(reply->body);
-      if (!body) return fail(malformed(body.error()));
-      if (body->first != fetch.first) return broken("another page than the one asked for");
-      return use_page(body->chunks, std::move(reply->fds), sink);
-    }
-  }
-
-  Result<void> use_page(const std::vector<msg::Chunk>& chunks, std::vector<UniqueFd> fds,
-                        const PageSink& sink) {
-    const Grant& grant = acquired_.grant;
-    if (chunks.empty()) return broken("a page without chunks");
-    if (chunks.size() > grant.chunk_count - taken_) return broken("more chunks than it announced");
-    GrantPage page;
-    page.chunks.reserve(chunks.size());
-    for (const msg::Chunk& chunk : chunks) {
-      const std::uint64_t number = grant.first_chunk + taken_ + page.chunks.size();
-      if (chunk.handle == 0)
-        return fail(HB_UNSUPPORTED, "chunk " + std::to_string(number) +
-                                        " has no descriptor; this library can only map descriptors");
-      if (chunk.handle > fds.size()) return broken("chunk " + std::to_string(number) + " of no descriptor");
-      if (chunk.size == 0 || chunk.size > limits::kExportBytes || chunk.offset > limits::kExportBytes ||
-          position_ > grant.export_bytes || chunk.size > grant.export_bytes - position_)
-        return broken("chunk " + std::to_string(number) + " of " + std::to_string(chunk.size) + " bytes");
-      if (chunk.object_size != 0 && chunk.object_size < chunk.offset + chunk.size)
-        return broken("chunk " + std::to_string(number) + " ends behind its object of " +
-                      std::to_string(chunk.object_size) + " bytes");
-      page.chunks.push_back(
-          {chunk.handle - 1, chunk.offset, chunk.size, position_, number, chunk.object_size});
-      position_ += chunk.size;
-    }
-    taken_ += chunks.size();
-    page.fds = std::move(fds);
-    return sink(grant, std::move(page));
+  Result<void> use(GrantPage page, const PageSink& sink) {
+    page.first = taken_ == 0;
+    taken_ += page.chunks.size();
+    position_ = page.end;
+    return sink(acquired_.grant, std::move(page));
   }
 
   static tl::unexpected<Error> fail(Error error) {
@@ -204,31 +136,18 @@ class Acquiring {
 
   const std::shared_ptr<Session>& session_;
   const AcquireRequest& request_;
-  std::uint32_t ask_;
+  ChunkReader reader_;
   Acquired acquired_;
+  bool changed_ = false;
   std::uint64_t taken_ = 0;     // chunks
   std::uint64_t position_ = 0;  // end of the last one inside the export
 };
 
 }  // namespace
 
-Result<KeyBytes> Grant::subkey(std::uint64_t at, std::uint64_t length) const {
-  if (at > bytes || (length != HB_WHOLE && length > bytes - at) || at == bytes || length == 0)
-    return fail(limit_error(HB_RANGE, "bytes", length == HB_WHOLE ? at : at + length, bytes,
-                            "offset " + std::to_string(at) + " and the bytes from there do not lie inside " +
-                                std::to_string(bytes) + " bytes"));
-  KeyFields fields;
-  fields.broker = broker;
-  fields.export_id = export_id;
-  fields.generation = generation;
-  fields.offset = offset + at;
-  fields.length = length == HB_WHOLE ? bytes - at : length;
-  return encode_key(fields, secret);
-}
-
 Result<void> wait_until_acquirable(Client& client, const AcquireRequest& request) {
   return client.on_session(request.deadline_ns, [&](const std::shared_ptr<Session>& session) {
-    return Acquiring(session, request).wait();
+    return Acquiring(client, session, request).wait();
   });
 }
 
@@ -238,9 +157,19 @@ Result<Acquired> acquire(Client& client, const AcquireRequest& request, const Pa
     return fail(limit_error(HB_RANGE, "offset", request.offset, UINT64_MAX - request.bytes,
                             "offset " + std::to_string(request.offset) + " plus " +
                                 std::to_string(request.bytes) + " bytes is beyond 2^64"));
-  return client.on_session(request.deadline_ns, [&](const std::shared_ptr<Session>& session) {
-    return Acquiring(session, request).run(sink);
-  });
+  for (;;) {
+    bool changed = false;
+    auto acquired = client.on_session(request.deadline_ns, [&](const std::shared_ptr<Session>& session) {
+      Acquiring acquiring(client, session, request);
+      auto result = acquiring.run(sink);
+      changed = acquiring.was_changed();
+      return result;
+    });
+    if (acquired || !changed) return acquired;
+    if (now_ns() >= request.deadline_ns)
+      return fail(HB_TIMEOUT, "the export was changed again and again while it was acquired: " +
+                                  acquired.error().message);
+  }
 }
 
 }  // namespace hb::client

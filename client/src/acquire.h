@@ -4,7 +4,7 @@
 // Obtains a lease and its descriptors, page by page. What a page is used for (mapped, kept) is the caller's.
 //
 // What never happens: descriptors of two pages under way at once; a lease that outlives a failure; half a
-// page used. A page that does not fit into this process is asked for again at half the size, down to one.
+// page used; pages of two layouts in one acquire: where the export changes in between, all begins anew.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,9 @@
 #include <vector>
 
 #include "error.h"
-#include "providers/placement.h"
+#include "grant.h"
 #include "session.h"
 #include "wire/key.h"
-#include "wire/unique_fd.h"
 
 namespace hb::client {
 
@@ -41,47 +40,7 @@ struct AcquireRequest {
   std::uint64_t deadline_ns = 0;
 };
 
-// What was granted, and of what.
-struct Grant {
-  std::uint64_t offset = 0;  // of the range inside the export
-  std::uint64_t bytes = 0;
-  std::uint64_t export_id = 0;
-  std::uint32_t generation = 0;
-  std::uint64_t layout_version = 0;
-  std::uint64_t export_bytes = 0;
-  std::uint64_t first_chunk = 0;
-  std::uint64_t chunk_count = 0;
-  std::uint64_t chunk_base = 0;  // offset of the first chunk inside the export
-  std::uint32_t owner_uid = 0;
-  std::uint32_t access = 0;
-  std::uint32_t level = 0;
-  std::uint32_t handle_kind = 0;
-  DeviceId device;                 // empty: host memory
-  std::vector<DeviceId> peers;     // other GPUs that the exporter let in
-  std::uint64_t object_bytes = 0;  // of the whole objects of all chunks; 0: an older daemon does not tell
-  std::string metadata;
-  BrokerId broker{};
-  Secret secret{};
-
-  // A key to a part of the range. No round trip.
-  [[nodiscard]] Result<KeyBytes> subkey(std::uint64_t at, std::uint64_t length) const;
-};
-
-struct PageChunk {
-  std::uint32_t handle = 0;  // index into the page's descriptors
-  std::uint64_t object_offset = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t start = 0;         // inside the export
-  std::uint64_t number = 0;        // of the export's chunks
-  std::uint64_t object_bytes = 0;  // of the whole object; 0: an older daemon does not tell
-};
-
-struct GrantPage {
-  std::vector<PageChunk> chunks;
-  std::vector<UniqueFd> fds;
-};
-
-// Called for every page in order, the first time with the first page.
+// Called for every page in order, the first time with the first page; from there again where it begins anew.
 using PageSink = std::function<Result<void>(const Grant& grant, GrantPage page)>;
 
 struct Acquired {

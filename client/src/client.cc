@@ -149,13 +149,8 @@ std::vector<std::shared_ptr<ExportRecord>> Client::live_exports() const {
 
 std::vector<std::shared_ptr<ExportRecord>> Client::live_exports_over(const void* ptr,
                                                                      std::uint64_t bytes) const {
-  const auto start = reinterpret_cast<std::uintptr_t>(ptr);
   auto live = live_exports();
-  std::erase_if(live, [&](const auto& record) {
-    if (record->addresses_are_others()) return true;
-    return std::none_of(record->spans.begin(), record->spans.end(),
-                        [&](const AddressSpan& span) { return span.overlaps(start, bytes); });
-  });
+  std::erase_if(live, [&](const auto& record) { return !record->covers(ptr, bytes); });
   return live;
 }
 
@@ -170,7 +165,7 @@ void Client::forget_export(std::uint64_t id) {
     exports_.erase(found);
   }
   gone->withdrawn.store(true, std::memory_order_release);
-  gone->ranges.remove();
+  gone->forget_ranges();
   ExportRegistry::get().remove(*gone);
 }
 

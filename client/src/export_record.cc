@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the hipbroker authors
 #include "export_record.h"
 
+#include <algorithm>
 #include <mutex>
 
 #include "fork_guard.h"
@@ -13,6 +14,41 @@ KeyBytes ExportRecord::subkey(std::uint64_t offset, std::uint64_t length) const 
   fields.offset += offset;
   fields.length = length;
   return encode_key(fields, secret);
+}
+
+std::shared_ptr<const ExportRecord::Layout> ExportRecord::layout() const {
+  const std::lock_guard guard(lock_);
+  return layout_;
+}
+
+void ExportRecord::set_layout(std::shared_ptr<const Layout> layout,
+                              std::vector<ExportedRanges::Ticket> ranges) {
+  const std::lock_guard guard(lock_);
+  layout_.swap(layout);
+  // Withdrawn meanwhile: then nothing has to be found any more.
+  if (!withdrawn.load(std::memory_order_acquire)) ranges_.swap(ranges);
+}
+
+void ExportRecord::forget_ranges() noexcept {
+  std::vector<ExportedRanges::Ticket> ranges;
+  const std::lock_guard guard(lock_);
+  ranges_.swap(ranges);
+}
+
+bool ExportRecord::covers(const void* start, std::uint64_t bytes) const {
+  const auto at = reinterpret_cast<std::uintptr_t>(start);
+  const auto now = layout();
+  return now != nullptr && std::any_of(now->parts.begin(), now->parts.end(), [&](const ExportPart& part) {
+           if (part.library_memory && part.memory.expired()) return false;
+           return part.ptr != nullptr && part.span().overlaps(at, bytes);
+         });
+}
+
+bool ExportRecord::uses(const Memory& memory) const {
+  const auto now = layout();
+  return now != nullptr && std::any_of(now->parts.begin(), now->parts.end(), [&](const ExportPart& part) {
+           return part.memory.lock().get() == &memory;
+         });
 }
 
 ExportRegistry& ExportRegistry::get() {

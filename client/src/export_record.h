@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,6 +17,7 @@
 
 #include "exported_ranges.h"
 #include "memory.h"
+#include "providers/placement.h"
 #include "session.h"
 #include "wire/key.h"
 
@@ -23,33 +25,66 @@ namespace hb::client {
 
 class Client;
 
+// Where a part of an export's bytes lies in this process.
+struct ExportPart {
+  std::uint64_t offset = 0;  // inside the export
+  std::uint64_t bytes = 0;
+  const void* ptr = nullptr;     // nullptr: nowhere, as far as known
+  std::weak_ptr<Memory> memory;  // weak: freeing memory is the caller's business
+  bool library_memory = false;   // and once that was freed, its addresses are others'
+
+  [[nodiscard]] AddressSpan span() const { return {reinterpret_cast<std::uintptr_t>(ptr), bytes}; }
+};
+using ExportParts = std::vector<ExportPart>;  // in order of their offsets
+
 struct ExportRecord {
   std::shared_ptr<Session> session;
   BrokerId broker{};
   std::uint64_t id = 0;
   std::uint32_t generation = 0;
-  std::uint64_t layout_version = 0;
-  std::uint64_t bytes = 0;
+  std::uint32_t handle_kind = 0;  // 0: another process began it, and only the daemon knows
+  DeviceId device;                // empty: host memory
+  std::uint64_t max_bytes = 0;    // how large it may grow; 0: not at all, or another process began it
   KeyBytes key{};
   Secret secret{};
   std::string name;  // "" = anonymous
   std::uint32_t owner_uid = 0;
-  const void* ptr = nullptr;       // of its first byte; nullptr when descriptors were brought along
-  std::weak_ptr<Memory> memory;    // weak: freeing memory is the caller's business
-  bool library_memory = false;     // and once that was freed, its addresses are others'
-  std::vector<AddressSpan> spans;  // where in this process its bytes are mapped, as far as known
-  ExportedRanges::Ticket ranges;   // what hb_range_gone finds it by
-  std::weak_ptr<Client> client;    // that made it
+  std::weak_ptr<Client> client;  // that made it
   std::atomic<bool> withdrawn{false};
   std::atomic<bool> suspended{false};  // nobody reads it: its memory may sleep
+  std::mutex change;                   // held by whoever changes its chunks; never waited for
 
-  // Exports of the library's own memory outlive it, and whatever is at its addresses then is not theirs.
-  [[nodiscard]] bool addresses_are_others() const noexcept { return library_memory && memory.expired(); }
+  // It may be appended to: its key goes to the end, wherever that comes to be.
+  [[nodiscard]] bool grows() const { return decode_key(key).length == UINT64_MAX; }
+
+  // What it is made of now. Any thread.
+  struct Layout {
+    std::uint64_t version = 0;
+    std::uint64_t bytes = 0;
+    std::vector<std::uint64_t> chunk_bytes;
+    bool chunks_known = true;  // of an export that another process began they are not
+    ExportParts parts;
+  };
+  [[nodiscard]] std::shared_ptr<const Layout> layout() const;
+  // What hb_range_gone finds it by stands for every part of `layout` already, and replaces what stood before.
+  void set_layout(std::shared_ptr<const Layout> layout, std::vector<ExportedRanges::Ticket> ranges);
+  void forget_ranges() noexcept;
+
+  // Whether any of its bytes lie there. Exports of the library's own memory outlive it, and whatever is at
+  // its addresses then is not theirs.
+  [[nodiscard]] bool covers(const void* start, std::uint64_t bytes) const;
+  [[nodiscard]] bool uses(const Memory& memory) const;
   // As far as this process knows.
   [[nodiscard]] bool is_live() const noexcept {
     return !withdrawn.load(std::memory_order_acquire) && !session->is_lost();
   }
   [[nodiscard]] KeyBytes subkey(std::uint64_t offset, std::uint64_t length) const;
+
+ private:
+  // Nothing is allocated or freed under it: a free hook that waits for it may hold the allocator's lock.
+  mutable std::mutex lock_;
+  std::shared_ptr<const Layout> layout_;
+  std::vector<ExportedRanges::Ticket> ranges_;
 };
 
 // Every export of this process, whichever client made it, for imports as alias. Under process_lock().

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "chunk_sender.h"
 #include "export_plan.h"
 #include "hipbroker/hipbroker.h"
 #include "looking.h"
@@ -13,33 +14,6 @@
 
 namespace hb::client {
 namespace {
-
-// Ends a half-sent export unless told that it is whole.
-class Staging {
- public:
-  Staging(Session& session, std::uint64_t id) : session_(session), id_(id) {}
-  ~Staging() {
-    if (!whole_) session_.abort_export(id_);
-  }
-  void keep() { whole_ = true; }
-
- private:
-  Session& session_;
-  std::uint64_t id_;
-  bool whole_ = false;
-};
-
-std::vector<msg::Chunk> wire_chunks(const ExportPlan& plan, const ExportPage& page) {
-  std::vector<msg::Chunk> chunks(page.count);
-  for (std::size_t i = 0; i < page.count; ++i) {
-    const ChunkRef& chunk = plan.chunks[page.first + i];
-    chunks[i].handle = page.handle_of[i];
-    chunks[i].offset = chunk.offset;
-    chunks[i].size = chunk.bytes;
-    chunks[i].object_size = chunk.object_bytes;
-  }
-  return chunks;
-}
 
 Result<void> check(const ExportRequest& request) {
   if (!request.name.empty())
@@ -66,25 +40,6 @@ Result<void> check(const ExportRequest& request) {
   return {};
 }
 
-// What a page sends: borrowed, or made for it and closed after it.
-struct PageFds {
-  std::vector<UniqueFd> made;
-  std::vector<int> numbers;
-};
-
-Result<PageFds> open_page(const ExportPlan& plan, const ExportPage& page) {
-  PageFds out;
-  out.numbers = page.fds;
-  if (!out.numbers.empty()) return out;
-  for (std::size_t i = 0; i < page.count; ++i) {
-    auto made = plan.source->export_chunk(plan.chunks[page.first + i].index);
-    if (!made) return tl::unexpected(std::move(made.error()));
-    out.numbers.push_back(made->get());
-    out.made.push_back(std::move(*made));
-  }
-  return out;
-}
-
 Result<Reply> send_first(Session& session, const ExportRequest& request, const ExportPlan& plan) {
   const auto fds = open_page(plan, plan.pages[0]);
   if (!fds) return tl::unexpected(fds.error());
@@ -96,7 +51,7 @@ Result<Reply> send_first(Session& session, const ExportRequest& request, const E
   msg::Export message;
   message.name = request.name;
   message.metadata = request.metadata;
-  message.handle_kind = plan.handle_kind != 0 ? plan.handle_kind : plan.source->handle_kind();
+  message.handle_kind = kind_of_plan(plan);
   message.device = {plan.device.uuid, plan.device.pci, plan.device.partition};
   std::vector<msg::Device> peers;
   for (const DeviceId& peer : plan.peers) peers.push_back({peer.uuid, peer.pci, peer.partition});
@@ -106,6 +61,7 @@ Result<Reply> send_first(Session& session, const ExportRequest& request, const E
   message.total_size = plan.bytes;
   message.distinct_handles = plan.handles;
   message.max_access = request.max_access;
+  message.max_size = request.max_bytes;
   message.lifetime = request.lifetime;
   message.linger_ns = request.linger_ns;
   message.replace = request.replace;
@@ -114,61 +70,31 @@ Result<Reply> send_first(Session& session, const ExportRequest& request, const E
                       Late::kExport);
 }
 
-Result<Reply> send_more(Session& session, const ExportRequest& request, const ExportPlan& plan,
-                        std::uint64_t id, const ExportPage& page) {
-  const auto fds = open_page(plan, page);
-  if (!fds) return tl::unexpected(fds.error());
-  const std::vector<msg::Chunk> chunks = wire_chunks(plan, page);
-  msg::ExportChunks message;
-  message.export_id = id;
-  message.first = page.first;
-  message.chunks = chunks;
-  auto reply = session.call(FrameType::kExportChunks, as_bytes(encoded(message)), fds->numbers,
-                            request.deadline_ns, Late::kExport);
-  if (!reply) reply.error().not_sent = false;  // the pages before it are lost with their session
-  return reply;
-}
-
-std::vector<AddressSpan> spans_of(const ExportRequest& request) {
-  if (request.ptr != nullptr) return {{reinterpret_cast<std::uintptr_t>(request.ptr), request.bytes}};
-  std::vector<AddressSpan> spans;
-  for (const hb_hip_handle& handle : request.handles)
-    spans.push_back({reinterpret_cast<std::uintptr_t>(handle.base), handle.bytes});
-  return spans;
-}
-
 Result<std::shared_ptr<ExportRecord>> create_on(const std::shared_ptr<Session>& session,
                                                 const ExportRequest& request, const ExportPlan& plan) {
   auto reply = send_first(*session, request, plan);
   if (!reply) return tl::unexpected(std::move(reply.error()));
-  auto body = msg::decode<msg::ExportReply>(reply->body);
-  if (!body) return fail(malformed(body.error()));
-  const std::uint64_t id = body->export_id;
-  Staging staging(*session, id);
-  for (std::size_t i = 1; i < plan.pages.size(); ++i) {
-    reply = send_more(*session, request, plan, id, plan.pages[i]);
-    if (!reply) return tl::unexpected(std::move(reply.error()));
-    body = msg::decode<msg::ExportReply>(reply->body);
-    if (!body) return fail(malformed(body.error()));
-  }
-  if (!body->complete || body->key.size() != sizeof(KeyBytes) || body->secret.size() != sizeof(Secret))
-    return fail(HB_PROTO, "the daemon took all chunks of the export and did not complete it");
-  staging.keep();
+  auto done = send_rest(*session, plan, std::move(*reply), request.deadline_ns, Late::kExport);
+  if (!done) return tl::unexpected(std::move(done.error()));
+  const msg::ExportReply& body = done->body;
   auto record = std::make_shared<ExportRecord>();
   record->session = session;
-  record->id = id;
-  record->generation = body->generation;
-  record->layout_version = body->layout_version;
-  record->bytes = plan.bytes;
-  std::memcpy(record->key.data(), body->key.data(), record->key.size());
-  std::memcpy(record->secret.data(), body->secret.data(), record->secret.size());
+  record->id = body.export_id;
+  record->generation = body.generation;
+  record->handle_kind = kind_of_plan(plan);
+  record->device = plan.device;
+  record->max_bytes = request.max_bytes;
+  std::memcpy(record->key.data(), body.key.data(), record->key.size());
+  std::memcpy(record->secret.data(), body.secret.data(), record->secret.size());
   record->broker = decode_key(record->key).broker;
   record->name = request.name;
   record->owner_uid = session->hello().uid;
-  record->ptr = request.ptr;
-  record->memory = plan.memory;
-  record->library_memory = plan.memory != nullptr;
-  record->spans = spans_of(request);
+  auto layout = std::make_shared<ExportRecord::Layout>();
+  layout->version = body.layout_version;
+  layout->bytes = plan.bytes;
+  for (const ChunkRef& chunk : plan.chunks) layout->chunk_bytes.push_back(chunk.bytes);
+  layout->parts = parts_of(request, plan, 0);
+  record->set_layout(std::move(layout), {});
   return record;
 }
 
@@ -191,21 +117,23 @@ Result<WithdrawnCount> send_withdraw(Client& client, Session& session, const msg
 
 Result<std::shared_ptr<ExportRecord>> create_export(Client& client, const ExportRequest& request) {
   if (auto sound = check(request); !sound) return tl::unexpected(std::move(sound.error()));
-  auto ranges = ExportedRanges::announce(spans_of(request), client.mark());
+  std::vector<ExportedRanges::Ticket> ranges;
+  ranges.push_back(ExportedRanges::announce(spans_of(request), client.mark()));
   const auto plan = plan_export(request);
   if (!plan) return tl::unexpected(plan.error());
   auto record = client.on_session(request.deadline_ns, [&](const std::shared_ptr<Session>& session) {
     return create_on(session, request, *plan);
   });
   if (!record) return record;
-  (*record)->ranges = std::move(ranges);
   (*record)->client = client.weak_from_this();
   // What had the name ended in the same moment.
   if (request.replace)
     for (const auto& other : client.live_exports())
       if (!request.name.empty() && other->name == request.name) client.forget_export(other->id);
   client.add_export(*record);
-  if (!(*record)->ranges.publish(*record)) {
+  const bool there = ranges[0].publish(*record);
+  (*record)->set_layout((*record)->layout(), std::move(ranges));
+  if (!there) {
     static_cast<void>(end_export(client, **record, after_ns(HB_RANGE_GONE_NS)));
     return fail(HB_GONE, "the memory was given back (hb_range_gone) while it was being exported");
   }

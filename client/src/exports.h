@@ -21,6 +21,7 @@ struct ExportRequest {
   std::span<const std::byte> metadata;
   std::span<const hb_acl_entry> acl;
   std::uint32_t max_access = 0;
+  std::uint64_t max_bytes = 0;  // it may grow to so many; 0 = it does not grow
   const void* ptr = nullptr;
   std::uint64_t bytes = 0;                   // with ptr
   MemoryKind memory = MemoryKind::kUnknown;  // with ptr: what the caller vouches for

@@ -12,6 +12,10 @@ Result<hb_handles*> acquire_handles(const std::shared_ptr<Client>& client, const
   auto handles = std::make_unique<hb_handles>();
   handles->client = client;
   auto acquired = acquire(*client, request, [&](const Grant& grant, GrantPage page) -> Result<void> {
+    if (page.first) {
+      handles->chunks.clear();
+      handles->fds.clear();
+    }
     const std::size_t before = handles->fds.size();
     for (const PageChunk& chunk : page.chunks)
       handles->chunks.push_back({static_cast<std::uint32_t>(before + chunk.handle), chunk.object_offset,

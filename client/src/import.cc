@@ -22,22 +22,13 @@ class Mapper {
   Mapper(hb_import& imported, void* address) : imported_(imported), address_(address) {}
 
   Result<void> take(const Grant& grant, const GrantPage& page) {
+    if (page.first) imported_.range.reset();
     for (const PageChunk& chunk : page.chunks) {
-      const std::uint64_t low = std::max(chunk.start, grant.offset);
-      const std::uint64_t high = std::min(chunk.start + chunk.bytes, grant.offset + grant.bytes);
-      if (low >= high)
-        return fail(HB_PROTO, "chunk " + std::to_string(chunk.number) + " lies outside of the range granted");
-      const std::uint64_t inside = low - chunk.start;
-      if (imported_.range == nullptr) {
-        if (auto begun = begin(grant, page, chunk.object_offset + inside); !begun) return begun;
-      }
-      ImportedRange::Part part;
-      part.object = {page.fds[chunk.handle], chunk.object_offset + inside, high - low};
-      part.at = low - grant.offset;
-      part.chunk = chunk.number;
-      part.object_bytes = chunk.object_offset + chunk.bytes;
-      part.whole_bytes = chunk.object_bytes;
-      if (auto mapped = imported_.range->map(part); !mapped) return mapped;
+      auto part = part_of(grant, page, chunk);
+      if (!part) return tl::unexpected(std::move(part.error()));
+      if (imported_.range == nullptr)
+        if (auto begun = begin(grant, page, part->object.offset); !begun) return begun;
+      if (auto mapped = imported_.range->map(*part); !mapped) return mapped;
     }
     return {};
   }
@@ -78,6 +69,9 @@ class Mapper {
     range.address = address_;
     range.writable = (imported_.key.access & HB_ACCESS_READ_WRITE) == HB_ACCESS_READ_WRITE;
     range.handle_kind = grant.handle_kind;
+    range.reserve_bytes = imported_.key.reserve_bytes;
+    if (range.reserve_bytes == 0 && grant.follows && grant.max_bytes > grant.offset)
+      range.reserve_bytes = grant.max_bytes - grant.offset;
     if (!grant.device.empty()) {
       range.owner = grant.device;
       range.peers = imported_.key.peers;
@@ -101,10 +95,6 @@ class Mapper {
 
 Result<std::unique_ptr<hb_import>> make_import(const std::shared_ptr<Client>& client,
                                                const ImportRequest& request) {
-  auto imported = std::make_unique<hb_import>();
-  imported->client = client;
-  imported->key = request.key;
-  Mapper mapper(*imported, request.address);
   AcquireRequest wanted;
   wanted.target = request.key.target;
   wanted.access = request.key.access;
@@ -113,34 +103,8 @@ Result<std::unique_ptr<hb_import>> make_import(const std::shared_ptr<Client>& cl
   wanted.demand_level = request.key.demand_level;
   wanted.wait = request.wait;
   wanted.deadline_ns = request.deadline_ns;
-  auto acquired = acquire(
-      *client, wanted, [&](const Grant& grant, const GrantPage& page) { return mapper.take(grant, page); });
-  if (!acquired) return tl::unexpected(std::move(acquired.error()));
-  imported->grant = std::move(acquired->grant);
-  imported->lease = std::move(acquired->lease);
-  imported->ptr = imported->range->ptr();
-  imported->ordinal = imported->range->ordinal();
-  imported->peers = peer_list(imported->range->peers());
-  Interval interval;
-  const ImportedRange::Span mapped = imported->range->mapped();
-  imported->map_start = mapped.start;
-  interval.start = reinterpret_cast<std::uintptr_t>(mapped.start);
-  interval.bytes = mapped.bytes;
-  interval.origin = Origin::kImported;
-  ImportOrigin from;
-  from.export_id = imported->grant.export_id;
-  from.generation = imported->grant.generation;
-  from.owner_uid = imported->grant.owner_uid;
-  from.host_granted = imported->range->host_granted();
-  from.device = imported->grant.device;
-  interval.from = std::make_shared<const ImportOrigin>(std::move(from));
-  IntervalMap::get().add(std::move(interval));
-  Stats::add(client->stats().imports);
-  Stats::add(client->stats().mapped_bytes, imported->grant.bytes);
-  // Last: from here on events find it.
-  if (imported->lease.session().leases().give(imported->lease.id(), imported.get()))
-    client->events().settle();
-  return imported;
+  return map_grant(client, request.key, request.address,
+                   [&](const PageSink& sink) { return acquire(*client, wanted, sink); });
 }
 
 Result<std::shared_ptr<ExportRecord>> find_own(Client& client, const AcquireTarget& target,
@@ -171,36 +135,61 @@ Result<std::shared_ptr<ExportRecord>> find_own(Client& client, const AcquireTarg
   return record;
 }
 
+struct Place {
+  void* ptr = nullptr;
+  std::shared_ptr<Memory> memory;
+};
+// Where the owner has these bytes side by side.
+Result<Place> place_of(const ExportRecord::Layout& layout, std::uint64_t offset, std::uint64_t bytes) {
+  for (const ExportPart& part : layout.parts) {
+    if (offset < part.offset || offset - part.offset >= part.bytes) continue;
+    if (bytes > part.bytes - (offset - part.offset))
+      return fail(HB_UNSUPPORTED, "alias: the owner does not have these bytes side by side: those from " +
+                                      std::to_string(part.offset + part.bytes) +
+                                      " on were added or replaced; import it without alias for a mapping");
+    auto memory = part.memory.lock();
+    if (memory == nullptr && part.ptr != nullptr)
+      return fail(HB_INVALID,
+                  "alias: the owner has freed the memory, or it is not the library's own and could be freed "
+                  "under an alias");
+    if (memory == nullptr) break;
+    return Place{static_cast<char*>(const_cast<void*>(part.ptr)) + (offset - part.offset), std::move(memory)};
+  }
+  return fail(HB_INVALID, "alias: it was exported from descriptors, there is no pointer of the owner");
+}
+
 Result<hb_import*> open_alias(const std::shared_ptr<Client>& client, const ImportRequest& request) {
   auto record = find_own(*client, request.key.target, request.deadline_ns);
   if (!record) return tl::unexpected(std::move(record.error()));
-  auto memory = (*record)->memory.lock();
-  if (memory == nullptr)
-    return fail(HB_INVALID, (*record)->ptr == nullptr
-                                ? "alias: it was exported from descriptors, there is no pointer of the owner"
-                                : "alias: the owner has freed the memory, or it is not the library's own and "
-                                  "could be freed under an alias");
+  if ((*record)->suspended.load()) return fail(HB_SUSPENDED, "alias: the export is asleep");
+  const auto layout = (*record)->layout();
   const KeyFields whole = decode_key((*record)->key);
-  const KeyFields part = request.key.target.key ? decode_key(*request.key.target.key) : whole;
+  KeyFields part = request.key.target.key ? decode_key(*request.key.target.key) : whole;
   const std::uint64_t begin = part.offset - whole.offset;  // of the target inside what was exported
+  if (part.length == UINT64_MAX && begin < layout->bytes) part.length = layout->bytes - begin;
   const std::uint64_t offset = request.key.offset;
-  if (part.offset < whole.offset || begin > (*record)->bytes || part.length > (*record)->bytes - begin ||
+  if (part.offset < whole.offset || begin > layout->bytes || part.length > layout->bytes - begin ||
       offset >= part.length || (request.key.bytes != HB_WHOLE && request.key.bytes > part.length - offset) ||
       request.key.bytes == 0)
     return fail(limit_error(HB_RANGE, "offset", offset, part.length,
                             "offset " + std::to_string(offset) +
                                 " and the bytes from there do not lie inside " + std::to_string(part.length) +
                                 " bytes"));
+  const std::uint64_t bytes = request.key.bytes == HB_WHOLE ? part.length - offset : request.key.bytes;
+  auto lies = place_of(*layout, begin + offset, bytes);
+  if (!lies) return tl::unexpected(std::move(lies.error()));
+  const std::shared_ptr<Memory> memory = lies->memory;
   auto imported = std::make_unique<hb_import>();
   imported->client = client;
   imported->key = request.key;
   Grant& grant = imported->grant;
   grant.offset = part.offset + offset;
-  grant.bytes = request.key.bytes == HB_WHOLE ? part.length - offset : request.key.bytes;
+  grant.bytes = bytes;
   grant.export_id = (*record)->id;
   grant.generation = (*record)->generation;
-  grant.layout_version = (*record)->layout_version;
-  grant.export_bytes = (*record)->bytes;
+  grant.layout_version = layout->version;
+  grant.export_bytes = layout->bytes;
+  grant.follows = (*record)->grows();
   grant.owner_uid = (*record)->owner_uid;
   grant.access = request.key.access;
   grant.handle_kind = memory->allocation().handle_kind();
@@ -211,13 +200,50 @@ Result<hb_import*> open_alias(const std::shared_ptr<Client>& client, const Impor
   imported->peers = peer_list(peers);
   grant.broker = (*record)->broker;
   grant.secret = (*record)->secret;
-  imported->ptr = static_cast<char*>(const_cast<void*>((*record)->ptr)) + begin + offset;
+  imported->ptr = lies->ptr;
   imported->alias_of = std::move(*record);
-  imported->alias_memory = std::move(memory);
+  imported->alias_memory = memory;
   return imported.release();
 }
 
 }  // namespace
+
+Result<std::unique_ptr<hb_import>> map_grant(const std::shared_ptr<Client>& client, const ImportKey& key,
+                                             void* address, const GrantSource& source) {
+  auto imported = std::make_unique<hb_import>();
+  imported->client = client;
+  imported->key = key;
+  Mapper mapper(*imported, address);
+  auto acquired = source([&](const Grant& grant, const GrantPage& page) { return mapper.take(grant, page); });
+  if (!acquired) return tl::unexpected(std::move(acquired.error()));
+  imported->grant = std::move(acquired->grant);
+  imported->lease = std::move(acquired->lease);
+  imported->ptr = imported->range->ptr();
+  imported->ordinal = imported->range->ordinal();
+  imported->peers = peer_list(imported->range->peers());
+  imported->show();
+  Stats::add(client->stats().imports);
+  Stats::add(client->stats().mapped_bytes, imported->grant.bytes);
+  // Last: from here on events find it.
+  if (imported->lease.session().leases().give(imported->lease.id(), imported.get()))
+    client->events().settle();
+  return imported;
+}
+
+Result<ImportedRange::Part> part_of(const Grant& grant, const GrantPage& page, const PageChunk& chunk) {
+  const std::uint64_t low = std::max(chunk.start, grant.offset);
+  const std::uint64_t high = std::min(chunk.start + chunk.bytes, grant.offset + grant.bytes);
+  if (low >= high)
+    return fail(HB_PROTO, "chunk " + std::to_string(chunk.number) + " lies outside of the range granted");
+  const std::uint64_t inside = low - chunk.start;
+  ImportedRange::Part part;
+  part.object = {page.fds[chunk.handle], chunk.object_offset + inside, high - low};
+  part.at = low - grant.offset;
+  part.chunk = chunk.number;
+  part.object_bytes = chunk.object_offset + chunk.bytes;
+  part.whole_bytes = chunk.object_bytes;
+  return part;
+}
 
 std::uint64_t ImportKey::hash() const {
   std::uint64_t value =
@@ -267,6 +293,36 @@ void close_import(hb_import* imported) noexcept {
 hb_import::~hb_import() {
   // Before the addresses are free for others.
   if (range == nullptr || map_start == nullptr) return;
-  hb::client::IntervalMap::get().remove(map_start);
+  hide();
   client->stats().mapped_bytes.fetch_sub(grant.bytes, std::memory_order_relaxed);
+}
+
+std::uint64_t hb_import::reserved_bytes() const {
+  if (range == nullptr) return grant.bytes;
+  const hb::client::ImportedRange::Span held = range->mapped();
+  return held.bytes - static_cast<std::uint64_t>(static_cast<const char*>(range->ptr()) -
+                                                 static_cast<const char*>(held.start));
+}
+
+void hb_import::show() {
+  using namespace hb::client;
+  Interval entry;
+  const ImportedRange::Span mapped = range->mapped();
+  entry.start = reinterpret_cast<std::uintptr_t>(mapped.start);
+  entry.bytes = mapped.bytes;
+  entry.origin = Origin::kImported;
+  ImportOrigin from;
+  from.export_id = grant.export_id;
+  from.generation = grant.generation;
+  from.owner_uid = grant.owner_uid;
+  from.host_granted = range->host_granted();
+  from.device = grant.device;
+  entry.from = std::make_shared<const ImportOrigin>(std::move(from));
+  interval = IntervalMap::get().add(std::move(entry));
+  map_start = mapped.start;
+}
+
+void hb_import::hide() noexcept {
+  hb::client::IntervalMap::get().remove(map_start, interval);
+  map_start = nullptr;
 }

@@ -4,8 +4,12 @@
 // One import: a mapping and its lease, or an alias of the owner's memory. Counted by the cache.
 #pragma once
 
+#include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +37,7 @@ struct ImportKey {
   DeviceSet peers;
   HostAccess host = HostAccess::kNone;
   Mapping mapping = Mapping::kVmm;
+  std::uint64_t reserve_bytes = 0;  // 0: what the export may grow to, where it goes to the end
   bool operator==(const ImportKey&) const = default;
   [[nodiscard]] std::uint64_t hash() const;
 };
@@ -50,6 +55,16 @@ struct ImportRequest {
                                              const ImportRequest& request);
 void close_import(hb_import* imported) noexcept;
 
+// What a source of pages brings, mapped. The cache knows nothing of it.
+using GrantSource = std::function<Result<Acquired>(const PageSink& sink)>;
+[[nodiscard]] Result<std::unique_ptr<hb_import>> map_grant(const std::shared_ptr<Client>& client,
+                                                           const ImportKey& key, void* address,
+                                                           const GrantSource& source);
+
+// One chunk of a page as the range takes it.
+[[nodiscard]] Result<ImportedRange::Part> part_of(const Grant& grant, const GrantPage& page,
+                                                  const PageChunk& chunk);
+
 }  // namespace hb::client
 
 struct hb_import {
@@ -60,24 +75,40 @@ struct hb_import {
 
   // Two loads and no system call.
   [[nodiscard]] bool is_current() const noexcept {
-    return alias_of != nullptr ? alias_of->is_live() : lease.is_current();
+    return alias_of != nullptr ? alias_of->is_live() && !alias_of->suspended.load() : lease.is_current();
   }
+  // And it is all there is.
+  [[nodiscard]] bool is_exact() const noexcept { return lease.is_exact() && !asleep.load(); }
 
   // Whether the CPU may use ptr.
   [[nodiscard]] bool host_granted() const {
     return range != nullptr ? range->host_granted() : alias_memory->allocation().host_granted();
   }
 
+  // Addresses held, from the first byte asked for.
+  [[nodiscard]] std::uint64_t reserved_bytes() const;
+  // In the interval map, while it is mapped.
+  void show();
+  void hide() noexcept;
+
   std::shared_ptr<hb::client::Client> client;
+  // Its numbers change with a refresh, under `look`; texts and lists never do. Whoever has the turn to change
+  // the mapping reads without it.
   hb::client::Grant grant;
   void* ptr = nullptr;
   int ordinal = -1;                 // of the owner's GPU in this process; -1 = hidden, or host memory
   std::vector<hb_peer> peers;       // as hb_import_info shows them
-  const void* map_start = nullptr;  // of all that is mapped, in the interval map
+  const void* map_start = nullptr;  // of all that is mapped, while it is in the interval map
+  std::uint64_t interval = 0;       // its entry there
   hb::client::Lease lease;
   std::unique_ptr<hb::client::ImportedRange> range;
   std::shared_ptr<hb::client::ExportRecord> alias_of;
   std::shared_ptr<hb::client::Memory> alias_memory;
+
+  std::atomic<bool> asleep{false};  // nothing is mapped until the next refresh
+  mutable std::mutex look;          // never held while anything is mapped or asked for
+  std::condition_variable changed;
+  bool changing = false;  // someone has the turn to change the mapping
 
   // The cache's, under its lock.
   hb::client::ImportKey key;

@@ -32,8 +32,9 @@ ImportCache::Entry* ImportCache::find(std::uint64_t hash, const ImportKey& key, 
     } else if (entry.made == nullptr) {
       if (address == nullptr || entry.wished == address) return &entry;
       ++at;
-    } else if (!entry.made->is_current()) {
-      // Ended: found no more. Its users keep it until they give it back.
+    } else if (!entry.made->is_exact()) {
+      // Ended, changed or grown: found no more. Its users keep it until they give it back, and may refresh it
+      // for themselves; whoever opens it now gets what is there now, and takes nothing from under them.
       hb_import* const old = entry.made.get();
       ++at;
       unlink(old, doomed);
@@ -138,7 +139,7 @@ void ImportCache::give_back(hb_import* imported) noexcept {
       imported->doomed = true;
       last.reset(imported);
     } else {
-      const bool keep = keep_bytes_ >= imported->grant.bytes && imported->is_current();
+      const bool keep = keep_bytes_ >= imported->grant.bytes && imported->is_exact();
       try {
         idle_.push_back(imported);
         idle_bytes_ += imported->grant.bytes;

@@ -54,7 +54,7 @@ Result<void> Memory::check_exports() const {
   const auto over =
       ranges->look(reinterpret_cast<std::uintptr_t>(allocation_->ptr()), allocation_->reserved_bytes());
   for (const auto& record : over.records) {
-    if (!record->is_live() || record->suspended.load() || record->memory.lock().get() != this) continue;
+    if (!record->is_live() || record->suspended.load() || !record->uses(*this)) continue;
     Error error;
     error.status = HB_BUSY;
     error.what = "export " + std::to_string(record->id);

@@ -31,6 +31,7 @@ enum class Late : std::uint8_t {
   kIgnore,   // nothing was obtained
   kAcquire,  // a lease to give back
   kExport,   // an export to take back
+  kJoin,     // a group to leave, and its leases
   kEvents,   // events to be told all the same
 };
 

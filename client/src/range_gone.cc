@@ -45,7 +45,7 @@ Result<WithdrawnCount> range_gone(const void* ptr, std::uint64_t bytes) {
     // Without a client its session is closed, and the daemon has dropped what was exported through it.
     const auto client = record->client.lock();
     if (client == nullptr || !record->is_live()) continue;
-    if (record->addresses_are_others()) continue;
+    if (!record->covers(ptr, bytes)) continue;
     auto count = end_export(*client, *record, deadline_ns);
     if (count) {
       sum.exports += count->exports;

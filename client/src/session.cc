@@ -174,7 +174,7 @@ Result<Reply> Session::call(FrameType type, std::span<const std::byte> body, std
     return std::move(waiter.reply);
   }
   if (waiter.closed) return fail(closed_error(false));
-  if (late == Late::kAcquire) {
+  if (late == Late::kAcquire || late == Late::kJoin) {
     msg::Cancel cancel;
     cancel.request_id = waiter.id;
     post(FrameType::kCancel, cancel);
@@ -283,6 +283,18 @@ void Session::take_back(Pending::Unclaimed unclaimed) {
   } else if (unclaimed.late == Late::kEvents) {
     if (const auto taken = msg::decode<msg::TakeEventsReply>(unclaimed.reply.body))
       late_events_.insert(late_events_.end(), taken->events.begin(), taken->events.end());
+  } else if (unclaimed.late == Late::kJoin) {
+    const auto joined = msg::decode<msg::JoinReply>(unclaimed.reply.body);
+    if (!joined) return;
+    msg::Leave leave;
+    leave.group_id = joined->group_id;
+    post(FrameType::kLeave, leave);
+    for (const msg::Member& member : joined->members) {
+      if (!member.grant) continue;
+      msg::Release release;
+      release.lease_id = member.grant->lease_id;
+      post(FrameType::kRelease, release);
+    }
   } else if (unclaimed.late == Late::kExport) {
     const auto exported = msg::decode<msg::ExportReply>(unclaimed.reply.body);
     if (!exported) return;
@@ -351,6 +363,24 @@ void Session::release(std::uint64_t lease_id) noexcept {
   msg::Release release;
   release.lease_id = lease_id;
   post(FrameType::kRelease, release);
+}
+
+void Session::leave_group(std::uint64_t group_id) noexcept {
+  if (!mark_.is_here()) return;
+  const Lock lock(lock_);
+  if (is_lost()) return;
+  msg::Leave leave;
+  leave.group_id = group_id;
+  post(FrameType::kLeave, leave);
+}
+
+void Session::unmapped(std::uint64_t lease_id) noexcept {
+  if (!mark_.is_here()) return;
+  const Lock lock(lock_);
+  if (is_lost()) return;
+  msg::Unmapped unmapped;
+  unmapped.lease_id = lease_id;
+  post(FrameType::kUnmapped, unmapped);
 }
 
 void Session::end_lease(std::uint64_t lease_id) noexcept {
@@ -453,7 +483,7 @@ Lease& Lease::operator=(Lease&& other) noexcept {
   session_ = std::move(other.session_);
   id_ = other.id_;
   word_ = other.word_;
-  value_ = other.value_;
+  expected_.store(other.expected_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   return *this;
 }
 

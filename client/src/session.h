@@ -48,8 +48,11 @@ class Session {
   // One-way. Never blocks and never fails: what the socket has no room for leaves with the next call.
   void release(std::uint64_t lease_id) noexcept;
   void abort_export(std::uint64_t export_id) noexcept;
+  // The holder of this lease has nothing of it mapped any more.
+  void unmapped(std::uint64_t lease_id) noexcept;
   // False: the session is lost.
   bool ack_step(std::uint64_t lease_id, std::uint64_t step) noexcept;
+  void leave_group(std::uint64_t group_id) noexcept;
   // Takes an export back without waiting for the answer.
   void withdraw_unheard(std::uint64_t export_id) noexcept;
 
@@ -140,34 +143,51 @@ class Session {
   std::unique_ptr<ValidityPage> validity_;
 };
 
-// A lease that this process holds. Gives it back when destroyed.
+// A lease that this process holds. Gives it back when destroyed. Moved by one thread; watched anew by one
+// thread while others ask whether it is current.
 class Lease {
  public:
   Lease() = default;
   Lease(std::shared_ptr<Session> session, std::uint64_t id) : session_(std::move(session)), id_(id) {
     session_->leases().add(id_);
   }
-  Lease(Lease&&) noexcept = default;
+  Lease(Lease&& other) noexcept { *this = std::move(other); }
   Lease& operator=(Lease&& other) noexcept;
   ~Lease();
 
   void watch(const std::atomic<std::uint32_t>* word, std::uint32_t value) {
     word_ = word;
-    value_ = value;
+    watch(value, false);
   }
-  // Two loads.
+  // A new value in the same place. `behind`: there is more than this process has taken in.
+  void watch(std::uint32_t value, bool behind) noexcept {
+    expected_.store(static_cast<std::uint64_t>(value) | (behind ? kBehind : 0), std::memory_order_release);
+  }
+  [[nodiscard]] bool watches(const std::atomic<std::uint32_t>* word) const { return word == word_; }
+  // What was granted is there as it was; there may be more behind it. Two loads.
   [[nodiscard]] bool is_current() const noexcept {
-    return word_ != nullptr && word_->load(std::memory_order_acquire) == value_ && !session_->is_lost();
+    if (word_ == nullptr || session_->is_lost()) return false;
+    const auto value = static_cast<std::uint32_t>(expected_.load(std::memory_order_acquire));
+    const std::uint32_t word = word_->load(std::memory_order_acquire);
+    return word == value || word == (value | kGrownBit);
+  }
+  // And there is no more.
+  [[nodiscard]] bool is_exact() const noexcept {
+    return word_ != nullptr && !session_->is_lost() &&
+           word_->load(std::memory_order_acquire) == expected_.load(std::memory_order_acquire);
   }
   [[nodiscard]] std::uint64_t id() const { return id_; }
   [[nodiscard]] Session& session() const { return *session_; }
+  [[nodiscard]] const std::shared_ptr<Session>& shared_session() const { return session_; }
   [[nodiscard]] bool held() const { return session_ != nullptr; }
 
  private:
   std::shared_ptr<Session> session_;
   std::uint64_t id_ = 0;
+  static constexpr std::uint32_t kGrownBit = 1;  // the daemon's values are even
+  static constexpr std::uint64_t kBehind = std::uint64_t{1} << 32;
   const std::atomic<std::uint32_t>* word_ = nullptr;
-  std::uint32_t value_ = 0;
+  std::atomic<std::uint64_t> expected_{0};  // the value; with kBehind no word equals it
 };
 
 // The bytes of an encoded message.

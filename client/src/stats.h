@@ -20,6 +20,7 @@ struct Stats {
   Counter withdrawn{0};
   Counter reconnects{0};
   Counter mapped_bytes{0};
+  Counter fetched_fds{0};
   std::array<Counter, HB_STATS_REFUSALS> refusals{};
 
   static void add(Counter& counter, std::uint64_t n = 1) { counter.fetch_add(n, std::memory_order_relaxed); }

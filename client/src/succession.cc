@@ -30,13 +30,16 @@ Result<std::shared_ptr<ExportRecord>> claim_on(const std::shared_ptr<Session>& s
   record->session = session;
   record->id = body->export_id;
   record->generation = body->generation;
-  record->layout_version = body->layout_version;
-  record->bytes = body->size;
   std::memcpy(record->key.data(), body->key.data(), record->key.size());
   std::memcpy(record->secret.data(), body->secret.data(), record->secret.size());
   record->broker = decode_key(record->key).broker;
   record->name = request.target.name;
   record->owner_uid = session->hello().uid;
+  auto layout = std::make_shared<ExportRecord::Layout>();
+  layout->version = body->layout_version;
+  layout->bytes = body->size;
+  layout->chunks_known = false;
+  record->set_layout(std::move(layout), {});
   return record;
 }
 

@@ -28,13 +28,18 @@ struct WithdrawnAnswer {
   std::vector<std::shared_ptr<const ProcessInfo>> processes;
 };
 
+// A join is answered again from its group.
+struct JoinAnswer {
+  GroupId group;
+};
+
 // An answer that has no contents: which one of ReplyBody.
 struct Done {
   std::uint8_t index = 0;
 };
 
-using Answer =
-    std::variant<Error, Exported, LeaseAnswer, std::shared_ptr<const WithdrawnAnswer>, TicketMade, Done>;
+using Answer = std::variant<Error, Exported, LeaseAnswer, std::shared_ptr<const WithdrawnAnswer>, TicketMade,
+                            Done, JoinAnswer>;
 
 class AnswerLog {
  public:

@@ -27,6 +27,7 @@ Answer to_remember(const Core& core, const ReplyBody& body) {
     return std::shared_ptr<const WithdrawnAnswer>(std::move(kept));
   }
   if (const auto* made = std::get_if<TicketMade>(&body)) return *made;
+  if (const auto* joined = std::get_if<Joined>(&body)) return JoinAnswer{joined->group};
   if (const auto* error = std::get_if<Error>(&body)) return *error;
   return Done{static_cast<std::uint8_t>(body.index())};
 }
@@ -61,7 +62,7 @@ void answer(Call& call, Asker& asker, bool mutating, ReplyBody body, bool after_
   call.out.emplace_back(Reply{asker.id, asker.request_id, asker.frame_type, after_close, std::move(body)});
 }
 
-std::optional<ReplyBody> answered_before(Core& core, const Asker& asker, const Request& request) {
+std::optional<ReplyBody> answered_before(Call& call, const Asker& asker, const Request& request) {
   if (asker.request_id == 0) return std::nullopt;
   const Answer* first = asker.session.answers.find(asker.request_id);
   if (first == nullptr) {
@@ -76,12 +77,13 @@ std::optional<ReplyBody> answered_before(Core& core, const Asker& asker, const R
     const auto* acquire = std::get_if<AcquireRequest>(&request);
     if (acquire == nullptr)
       return failure(HB_PROTO, "request id ", asker.request_id, " was an acquire before");
-    return lease_again(core, *lease, acquire->max_handles);
+    return lease_again(call.core, *lease, acquire->max_handles);
   }
   if (const auto* exported = std::get_if<Exported>(first)) return *exported;
   if (const auto* withdrawn = std::get_if<std::shared_ptr<const WithdrawnAnswer>>(first))
     return (*withdrawn)->body;
   if (const auto* made = std::get_if<TicketMade>(first)) return *made;
+  if (const auto* join = std::get_if<JoinAnswer>(first)) return joined_again(call, asker, join->group);
   if (const auto* done = std::get_if<Done>(first)) return empty_body(*done);
   return std::get<Error>(*first);
 }

@@ -123,6 +123,7 @@ Core::Core(const BrokerConfig& with)
               with.ended_export_ns != 0 ? with.ended_export_ns : limits::kEndedExportNs),
       allocations(hash_secret(with)),
       waits(hash_secret(with)),
+      groups(hash_secret(with)),
       fds(with.fd_limit) {}
 
 struct Broker::State {
@@ -186,7 +187,7 @@ void Broker::apply(SessionId id, std::uint64_t request_id, std::uint16_t frame_t
       call.close_gathered();
       return;
     }
-    if (auto before = answered_before(core, asker, request)) {
+    if (auto before = answered_before(call, asker, request)) {
       close_handles_of(request, call);
       call.close_gathered();
       const bool after_close = std::holds_alternative<Withdrawn>(*before);

@@ -111,8 +111,8 @@ std::optional<Error> refuse(const Core& core, const Asker& asker, std::uint32_t 
                          "\" at \"", request.device.pci, "\", the export is on \"", own.uuid, "\" at \"",
                          own.pci, "\"; all chunks of an export are on one device");
   const Staging staging = staging_for(e, slot, request);
-  PageRules rules{e.kind, staging.promises_write,  request.total_chunks, request.total_size, 0,
-                  0,      request.distinct_handles};
+  PageRules rules{e.kind, staging.promises_write,   request.total_chunks, request.total_size, 0,
+                  0,      request.distinct_handles, staging.first};
   if (request.chunks.size() >= request.total_chunks) rules.handles = descriptors;
   if (auto refused = refuse_page(rules, request.chunks, request.handles)) return refused;
   if (auto refused = refuse_change_page(core, staging, 0, request.chunks, request.handles)) return refused;

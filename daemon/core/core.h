@@ -15,6 +15,7 @@
 #include "core/deadline_queue.h"
 #include "core/export_table.h"
 #include "core/fd_budget.h"
+#include "core/group_table.h"
 #include "core/lease_table.h"
 #include "core/quota.h"
 #include "core/session_table.h"
@@ -51,6 +52,7 @@ struct Core {
   LeaseTable leases;
   TicketTable tickets;
   WaitTable waits;
+  GroupTable groups;
   EventTable events;
   DeadlineQueue deadlines;
   FdBudget fds;

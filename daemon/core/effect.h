@@ -236,7 +236,9 @@ struct Joined {
   struct Member {
     ExportId exported;
     SessionInfo session;
-    std::optional<Acquired> grant;  // none for the caller's own rank
+    // None for the caller's own rank. One without chunks did not fit into the answer: a refresh of its lease
+    // tells the rest.
+    std::optional<Acquired> grant;
   };
   GroupId group;
   std::vector<Member> members;  // by rank

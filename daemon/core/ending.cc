@@ -121,6 +121,7 @@ void end_export(Call& call, std::uint32_t slot, ExportState as) {
   Export& e = core.exports.at(slot);
   const EventKind told = event_of_end(e.state, as);
   drop_changes_of(call, slot);
+  if (e.session != kNoSlot) end_groups_of(call, slot, as);
   refuse_waits(call, slot, as);
   // What sleeps has nothing that could be pinned.
   if (e.state == ExportState::kSuspended) drop_pins(call, slot, TicketEnd::kAsleep);

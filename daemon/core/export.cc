@@ -263,7 +263,8 @@ Outcome export_chunks(Call& call, Asker& asker, ExportChunksRequest& request) {
     refused = chunk_failure(HB_PROTO, request.first, "out of order: chunk ", received, " comes next");
   if (!refused)
     refused = refuse_page({staging->kind, staging->promises_write, staging->total_chunks, staging->total_size,
-                           received, staging->bytes, staging->handles_to_come},
+                           received, staging->bytes, staging->handles_to_come,
+                           staging->change == ChangeRequest::Kind::kNone ? 0 : staging->first},
                           request.chunks, request.handles);
   if (!refused && staging->change != ChangeRequest::Kind::kNone)
     refused = refuse_change_page(core, *staging, received, request.chunks, request.handles);

@@ -151,15 +151,15 @@ std::optional<Error> refuse_page(const PageRules& rules, std::span<const NewChun
   if (chunks.empty() || chunks.size() > limits::kPageChunks)
     return failure(HB_PROTO, "a page has 1 to ", limits::kPageChunks, " chunks, not ", chunks.size());
   if (chunks.size() > rules.total_chunks - rules.first)
-    return chunk_failure(HB_PROTO, rules.total_chunks, "more than the ", rules.total_chunks,
+    return chunk_failure(HB_PROTO, rules.base + rules.total_chunks, "more than the ", rules.total_chunks,
                          " chunks announced");
   if (handles.size() > rules.handles)
-    return chunk_failure(HB_PROTO, rules.first, "the page brings ", handles.size(), " descriptors, ",
-                         rules.handles, " of those announced are still to come");
+    return chunk_failure(HB_PROTO, rules.base + rules.first, "the page brings ", handles.size(),
+                         " descriptors, ", rules.handles, " of those announced are still to come");
   std::vector<std::uint32_t> first_use(handles.size(), UINT32_MAX);
   std::uint64_t bytes = rules.bytes;
   for (std::size_t i = 0; i < chunks.size(); ++i) {
-    const std::uint64_t number = rules.first + i;
+    const std::uint64_t number = rules.base + rules.first + i;
     const NewChunk& chunk = chunks[i];
     if (auto refused = refuse_chunk(rules, number, chunk, handles)) return refused;
     if (chunk.size > rules.total_size - bytes)
@@ -170,14 +170,14 @@ std::optional<Error> refuse_page(const PageRules& rules, std::span<const NewChun
     const NewChunk& other = chunks[first];
     if (other.identity != chunk.identity || other.object_size != chunk.object_size)
       return chunk_failure(HB_INVALID, number, "declares another identity or object size than chunk ",
-                           rules.first + first, " of the same descriptor");
+                           rules.base + rules.first + first, " of the same descriptor");
   }
   const auto unused = std::find(first_use.begin(), first_use.end(), UINT32_MAX);
   if (unused != first_use.end())
     return failure(HB_PROTO, "descriptor ", unused - first_use.begin(), " of the page belongs to no chunk");
   if (rules.first + chunks.size() == rules.total_chunks && bytes != rules.total_size)
-    return chunk_failure(HB_INVALID, rules.total_chunks - 1, "the chunks add up to ", bytes, " bytes, ",
-                         rules.total_size, " were announced");
+    return chunk_failure(HB_INVALID, rules.base + rules.total_chunks - 1, "the chunks add up to ", bytes,
+                         " bytes, ", rules.total_size, " were announced");
   return std::nullopt;
 }
 

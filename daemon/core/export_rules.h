@@ -22,6 +22,7 @@ struct PageRules {
   std::uint64_t first = 0;    // number of the page's first chunk
   std::uint64_t bytes = 0;    // of all chunks before
   std::uint64_t handles = 0;  // that may still come
+  std::uint64_t base = 0;     // number of the change's first chunk in the export
 };
 
 [[nodiscard]] bool promises_write(const ExportRequest& request);

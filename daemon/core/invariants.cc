@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the hipbroker authors
 #include "core/invariants.h"
 
+#include <algorithm>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
@@ -282,6 +283,64 @@ Verdict check_waits_of_exports(const Core& core) {
   return wanted == found ? Verdict() : "a wait is on no export's list";
 }
 
+Verdict check_member(const Core& core, std::uint32_t slot, const Group& group, std::uint32_t rank,
+                     const GroupMember& member) {
+  if (!core.sessions.live(member.session)) return text("rank ", rank, " of group ", slot, " has no session");
+  const Session& session = core.sessions.at(member.session);
+  if (session.principal.uid != group.uid || session.principal.scope != group.scope)
+    return text("rank ", rank, " of group ", slot, " is of another uid or scope");
+  if (std::count(session.groups.begin(), session.groups.end(), Membership{slot, rank}) != 1)
+    return text("rank ", rank, " of group ", slot, " is not in its session's list");
+  if (group.phase == GroupPhase::kGathering && (member.wait == kNoSlot || !member.leases.empty()))
+    return text("rank ", rank, " of the meeting ", slot, " does not wait, or has leases already");
+  if (group.phase == GroupPhase::kEnded && member.wait != kNoSlot)
+    return text("rank ", rank, " waits for group ", slot, ", which has ended");
+  if (group.phase != GroupPhase::kEnded) {
+    const Export* e = core.exports.find(member.offer);
+    if (e == nullptr || !is_current(e->state) || e->session != member.session)
+      return text("rank ", rank, " of group ", slot, " offers no export of its own");
+    if (group.phase != GroupPhase::kGathering && member.arrived != (member.wait != kNoSlot))
+      return text("rank ", rank, " of group ", slot, " is at the barrier and does not wait");
+  }
+  if (member.wait == kNoSlot) return {};
+  const auto* what = core.waits.table().live(member.wait)
+                         ? std::get_if<MemberWait>(&core.waits.at(member.wait).what)
+                         : nullptr;
+  if (what == nullptr || what->group != core.groups.id_of(slot) || what->rank != rank)
+    return text("rank ", rank, " of group ", slot, " waits with another's request");
+  return {};
+}
+
+Verdict check_groups(const Core& core) {
+  std::uint64_t meeting = 0;
+  std::uint64_t places = 0;
+  std::uint64_t waits = 0;
+  const Verdict verdict = each(core.groups.table(), [&](std::uint32_t slot, const Group& group) -> Verdict {
+    if (group.ranks.empty()) return text("group ", slot, " has no rank");
+    const bool found = core.groups.find(group.scope, group.uid, group.name) == slot;
+    if (found != (group.phase != GroupPhase::kEnded)) return text("group ", slot, " bears its name wrongly");
+    meeting += found ? 1 : 0;
+    for (const auto& [rank, member] : group.ranks) {
+      ++places;
+      waits += member.wait != kNoSlot ? 1 : 0;
+      if (Verdict v = check_member(core, slot, group, rank, member); !v.empty()) return v;
+    }
+    return {};
+  });
+  if (!verdict.empty()) return verdict;
+  if (meeting != core.groups.meeting()) return "count of groups that meet";
+  static_cast<void>(each(core.sessions, [&](std::uint32_t, const Session& session) {
+    places -= session.groups.size();
+    return Verdict();
+  }));
+  if (places != 0) return "a session is in a group that does not know it";
+  static_cast<void>(each(core.waits.table(), [&](std::uint32_t, const Wait& wait) {
+    waits -= std::holds_alternative<MemberWait>(wait.what) ? 1 : 0;
+    return Verdict();
+  }));
+  return waits == 0 ? Verdict() : "a rank's request is with no group";
+}
+
 Verdict check_deadlines(const Core& core) {
   std::uint64_t timed = 0;
   static_cast<void>(each(core.waits.table(), [&](std::uint32_t, const Wait& wait) {
@@ -322,6 +381,8 @@ Verdict check_session(const Core& core, std::uint32_t slot, const Session& sessi
     return text("session ", slot, " is charged for other leases than it holds");
   if (waits != session.charges.of(Resource::kWait))
     return text("session ", slot, " is charged for other waits");
+  if (session.groups.size() != session.charges.of(Resource::kGroup))
+    return text("session ", slot, " is charged for other groups");
   if (session.stagings.size() != session.charges.of(Resource::kStaging) ||
       session.stagings.size() > limits::kSessionStagings)
     return text("session ", slot, " is charged for other stagings");
@@ -405,6 +466,7 @@ std::string first_broken_invariant(const Core& core) {
   if (core.waits.in_lines() != for_names) return "a wait for a name is in no line";
   if (Verdict v = check_waits_of_exports(core); !v.empty()) return v;
   if (sums.promised != core.fds.promised()) return "descriptors promised to no staging";
+  if (Verdict v = check_groups(core); !v.empty()) return v;
   if (Verdict v = check_deadlines(core); !v.empty()) return v;
   std::uint64_t on_exports = 0;
   return each(core.exports.table(), [&](std::uint32_t slot, const Export& e) -> Verdict {

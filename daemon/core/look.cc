@@ -160,6 +160,7 @@ Counters count(const Core& core) {
   counters.ended_held = core.exports.ended_held();
   counters.tickets = core.tickets.standing();
   counters.events_pending = core.events.size();
+  counters.groups = core.groups.size();
   counters.bytes = core.allocations.bytes();
   return counters;
 }

@@ -30,6 +30,7 @@ constexpr std::array<Cap, kResources> kCaps{{
     {"exports half sent", limits::kSessionStagings, "finish or abort one of this session"},
     {"waiting requests", limits::kSessionWaits, "cancel one of this session"},
     {"tickets", limits::kSessionTickets, "drop some of this session, or wait until they are used or expire"},
+    {"groups joined", limits::kSessionGroups, "leave one of this session"},
 }};
 
 }  // namespace

@@ -15,8 +15,8 @@
 
 namespace hb::core {
 
-enum class Resource : std::uint8_t { kLease, kStaging, kWait, kTicket };
-inline constexpr std::size_t kResources = 4;
+enum class Resource : std::uint8_t { kLease, kStaging, kWait, kTicket, kGroup };
+inline constexpr std::size_t kResources = 5;
 
 // What one session has open, by resource.
 struct Charges {

@@ -41,6 +41,13 @@ struct Staging {
   std::vector<Chunk> chunks;
 };
 
+// Its place in a group.
+struct Membership {
+  std::uint32_t group = kNoSlot;
+  std::uint32_t rank = 0;
+  bool operator==(const Membership&) const = default;
+};
+
 struct Session {
   Principal principal;
   std::shared_ptr<const ProcessInfo> process;
@@ -56,6 +63,7 @@ struct Session {
   bool ending = false;  // no effect is addressed to it any more
   Charges charges;
   std::vector<std::unique_ptr<Staging>> stagings;
+  std::vector<Membership> groups;
   AnswerLog answers;
   ValiditySlots validity;
 };

@@ -43,8 +43,9 @@ Outcome unmapped(Call& call, Asker& asker, const UnmappedRequest& request) {
   if (lease == nullptr || lease->session != asker.id.slot())
     return failure(HB_NOT_HELD, "lease ", request.lease.value, " is not held by this session");
   // Of an earlier sleep, or asked of nobody any more: nothing to note.
-  if (!lease->unmap_asked || request.layout_version != core.exports.at(lease->exported).layout_version)
-    return failure(HB_OK);
+  const bool of_this_sleep = request.layout_version == 0 ||
+                             request.layout_version == core.exports.at(lease->exported).layout_version;
+  if (!lease->unmap_asked || !of_this_sleep) return failure(HB_OK);
   lease->unmap_asked = false;
   note_unmapped(call, lease->exported);
   return failure(HB_OK);

@@ -55,8 +55,10 @@ void wake(Call& call, std::uint32_t export_slot);  // resumed: its holders are t
 [[nodiscard]] Outcome ack_step(Call& call, Asker& asker, const AckStepRequest& request);
 [[nodiscard]] Outcome wait_acks(Call& call, Asker& asker, const WaitAcksRequest& request);
 
-// group.cc
+// group.cc, group_rounds.cc, group_end.cc
 [[nodiscard]] Outcome join(Call& call, Asker& asker, JoinRequest& request);
+// The answer of a join once more.
+[[nodiscard]] ReplyBody joined_again(Call& call, const Asker& asker, GroupId group);
 [[nodiscard]] Outcome ready(Call& call, Asker& asker, ReadyRequest& request);
 [[nodiscard]] Outcome group_append(Call& call, Asker& asker, const GroupAppendRequest& request);
 [[nodiscard]] Outcome leave(Call& call, Asker& asker, const LeaveRequest& request);
@@ -75,7 +77,7 @@ void wake(Call& call, std::uint32_t export_slot);  // resumed: its holders are t
 // Sends the answer and, for a mutating request with an id, remembers it.
 void answer(Call& call, Asker& asker, bool mutating, ReplyBody body, bool after_close = false);
 // The first answer of a request sent again, or PROTO for one that is forgotten, or nothing for a new one.
-[[nodiscard]] std::optional<ReplyBody> answered_before(Core& core, const Asker& asker,
+[[nodiscard]] std::optional<ReplyBody> answered_before(Call& call, const Asker& asker,
                                                        const Request& request);
 
 }  // namespace hb::core

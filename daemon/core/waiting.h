@@ -46,10 +46,12 @@ void note_departure(Core& core, std::uint32_t lease_slot);
 void wake_acks(Call& call, std::uint32_t export_slot);
 void answer_acks(Call& call, std::uint32_t wait_slot);
 
-// group.cc
+// group_end.cc
 void expire_meeting(Call& call, MemberWait member);
 void cancel_member(Call& call, MemberWait member);
 // The session ends: its groups end for all.
 void leave_groups(Call& call, Session& session);
+// A current export of a session ends: so do the groups it is offered to.
+void end_groups_of(Call& call, std::uint32_t export_slot, ExportState as);
 
 }  // namespace hb::core

@@ -54,7 +54,11 @@ void fill(v1::JoinReply* out, const core::Joined& joined) {
     v1::Member* made = out->add_members();
     made->set_rank(rank++);
     made->set_export_id(member.exported.value);
-    fill(made->mutable_process(), member.session);
+    // Who it is; the rest would not fit for all.
+    v1::Process* process = made->mutable_process();
+    process->set_session_id(member.session.id.value);
+    process->set_uid(member.session.uid);
+    if (member.session.process != nullptr) process->set_pid(member.session.process->pid);
     if (!member.grant) continue;
     fill(made->mutable_grant(), *member.grant, before);
     before += static_cast<std::uint32_t>(member.grant->page.handles.size());

@@ -33,19 +33,19 @@ Result<core::Request> request_of(const v1::Change& message, std::size_t fd_count
   auto device = device_of(message.device());
   if (!device) return tl::unexpected(std::move(device.error()));
   core::ChangeRequest request;
-  request.device = std::move(*device);
   request.id = core::ExportId{message.export_id()};
   request.kind = *kind;
   request.first = message.first();
   request.total_chunks = message.total_chunks();
   request.total_size = message.total_size();
   request.distinct_handles = message.distinct_handles();
+  request.device = std::move(*device);
   request.chunks = std::move(*chunks);
   return core::Request(std::move(request));
 }
 
 Result<core::Request> request_of(const v1::Refresh& message) {
-  return core::Request(core::RefreshRequest{core::LeaseId{message.lease_id()}, message.have_version()});
+  return core::Request(core::RefreshRequest{core::LeaseId{message.lease_id()}, message.have_version(), {}});
 }
 
 Result<core::Request> request_of(const v1::Revoke& message) {

@@ -37,10 +37,10 @@ template <class Message>
 // --- fields -------------------------------------------------------------------------------------
 [[nodiscard]] Result<core::Access> access_of(std::uint32_t value, const char* what);
 [[nodiscard]] Result<core::Lifetime> lifetime_of(std::uint32_t value);
-[[nodiscard]] Result<core::Device> device_of(const v1::Device& device);
 [[nodiscard]] Result<KeyBytes> key_of(const std::string& bytes, const char* what);
 [[nodiscard]] Result<core::NameRef> name_of(const v1::NameRef& ref);
 [[nodiscard]] Result<core::Target> target_of(const v1::Target& target);
+[[nodiscard]] Result<core::Device> device_of(const v1::Device& device);
 // For `verb`s that need a target and cannot know it by id.
 [[nodiscard]] Result<core::Target> target_by_key_or_name(const v1::Target& target, const char* verb);
 // `fd_count`: of the frame, every one of which has to belong to a chunk.

@@ -33,7 +33,7 @@ inline constexpr std::uint64_t kPingBytes = 1024;
 inline constexpr std::size_t kChangesRemembered = 64;  // layout versions whose chunks are known one by one
 
 // --- groups -------------------------------------------------------------------------------------
-inline constexpr std::uint32_t kGroupWorld = 1024;  // ranks of one node
+inline constexpr std::uint32_t kGroupWorld = 256;  // ranks of one node: all leases of all at once
 inline constexpr std::size_t kAgreementBytes = 256;
 inline constexpr std::size_t kReadyMessageBytes = 512;
 

@@ -26,9 +26,11 @@ int uses_every_initialiser(void) {
   hb_acks_info acks = HB_ACKS_INFO_INIT;
   hb_arena_options arena = HB_ARENA_OPTIONS_INIT;
   hb_arena_info arena_info = HB_ARENA_INFO_INIT;
-  return error.size + client.size + client_info.size + key.size + memory.size + memory_info.size +
-             exported.size + export_info.size + withdrawn.size + imported.size + import_info.size +
-             status.size + pointer.size + report.size + arena.size + arena_info.size + event.size +
-             claim.size + acks.size >
+  hb_group_options group = HB_GROUP_OPTIONS_INIT;
+  hb_group_member member = HB_GROUP_MEMBER_INIT;
+  return group.size + member.size + error.size + client.size + client_info.size + key.size + memory.size +
+             memory_info.size + exported.size + export_info.size + withdrawn.size + imported.size +
+             import_info.size + status.size + pointer.size + report.size + arena.size + arena_info.size +
+             event.size + claim.size + acks.size >
          0;
 }

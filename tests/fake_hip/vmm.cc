@@ -168,7 +168,13 @@ FAKE_API HipError hipMemAddressReserve(void** out, std::size_t size, std::size_t
   Reservation reservation;
   reservation.size = size;
   std::uintptr_t base = 0;
-  if (wish != nullptr && address(wish) % kSmallPage == 0 && !s.on(Quirk::kReserveElsewhere)) {
+  const auto kept = s.free_reservations.find(address(wish));
+  if (wish != nullptr && kept != s.free_reservations.end() && kept->second.size == size &&
+      !s.on(Quirk::kReserveElsewhere)) {
+    base = kept->first;
+    reservation = std::move(kept->second);
+    s.free_reservations.erase(kept);
+  } else if (wish != nullptr && address(wish) % kSmallPage == 0 && !s.on(Quirk::kReserveElsewhere)) {
     void* at = ::mmap(wish, size, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     if (at != MAP_FAILED && at != wish) ::munmap(at, size);
@@ -185,12 +191,13 @@ FAKE_API HipError hipMemAddressReserve(void** out, std::size_t size, std::size_t
     s.free_reservations.erase(at);
     break;
   }
-  if (base == 0)  // another place, and yet success
+  if (base == 0) {  // another place, and yet success
     base = reserve_address_space(size, s.on(Quirk::kReserveSmallAlign) ? kSmallPage : kLargePage,
                                  reservation.raw, reservation.raw_size);
+    // By chance the wished place: still inside `raw`, which is that much larger.
+    if (base != 0 && base == address(wish) && reservation.raw != wish) base += 2 * kLargePage;
+  }
   if (base == 0) return call.done(kOutOfMemory);
-  // By chance the wished place: still inside `raw`, which is that much larger.
-  if (base == address(wish) && reservation.raw != wish) base += 2 * kLargePage;
   s.reservations.emplace(base, std::move(reservation));
   *out = pointer(base);
   return call.done(kSuccess);

@@ -6,6 +6,7 @@
 
 #include <list>
 
+#include "hipbroker/hipbroker.h"
 #include "support/actor.h"
 #include "support/fixture.h"
 #include "support/memfd.h"

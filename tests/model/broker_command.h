@@ -44,6 +44,9 @@ enum class Op : std::uint8_t {
   kWaitStep,
   kAckStep,
   kWaitAcks,
+  kMakeTicket,
+  kDropTicket,
+  kAcquireTicket,
   kCount,
 };
 

@@ -19,12 +19,17 @@ void NaiveModel::pass_time(Time now) {
     Time next = kNever;
     std::size_t wait = waits.size();
     std::uint64_t orphan = 0;
+    std::uint64_t ticket = 0;
     for (std::size_t i = 0; i < waits.size(); ++i)
       if (waits[i].deadline < next) next = waits[wait = i].deadline;
     for (const auto& [id, e] : exports)
       if (e.linger_end < next) next = exports.at(orphan = id).linger_end;
+    for (const auto& [id, t] : tickets)
+      if (t.stands && t.deadline < next) next = tickets.at(ticket = id).deadline;
     if (next > now || next == kNever) break;
-    if (orphan != 0) {
+    if (ticket != 0) {
+      end_ticket(ticket);
+    } else if (orphan != 0) {
       end_export(orphan, ExportState::kGone);
     } else {
       const NaiveWait due = waits[wait];
@@ -63,6 +68,8 @@ NaiveAnswer NaiveModel::answer_to(const NaiveWait& wait) const {
       out.left.insert(id);
     if (wait.kind == NaiveWait::Kind::kAcks && acked) ++out.number;
   }
+  if (wait.kind == NaiveWait::Kind::kLeft)
+    for (const std::uint64_t ticket : tickets_of(wait.id)) out.left.insert(ticket_mark(ticket));
   for (const auto& [lease, acked] : e.departed)
     if (wait.kind == NaiveWait::Kind::kAcks && acked < wait.step) out.departed.insert(lease);
   if (wait.kind == NaiveWait::Kind::kStep) out.number = e.step;
@@ -196,6 +203,7 @@ void NaiveModel::complete(std::uint64_t id) {
 void NaiveModel::end_export(std::uint64_t id, ExportState as) {
   NaiveExport& e = exports.at(id);
   std::erase_if(changes, [id](const NaiveChange& change) { return change.id == id; });
+  if (e.asleep()) drop_pins(id, false);  // what sleeps has nothing that could be pinned
   for (std::size_t i = 0; i < waits.size();) {
     if (waits[i].id != id) {
       ++i;
@@ -214,7 +222,8 @@ void NaiveModel::end_export(std::uint64_t id, ExportState as) {
     tell(lease, kind);
   }
   if (as == ExportState::kRevoked && e.session != 0 && e.session != leaving_) {
-    losses.push_back({e.session, {kind, {}, ExportId{id}, e.generation, e.layout_version, 0, {}}, next_order()});
+    losses.push_back(
+        {e.session, {kind, {}, ExportId{id}, e.generation, e.layout_version, 0, {}}, next_order()});
     ring(e.session);
   }
   e.state = as;
@@ -225,7 +234,7 @@ void NaiveModel::end_export(std::uint64_t id, ExportState as) {
 }
 
 void NaiveModel::settle_end(std::uint64_t id) {
-  if (!exports.at(id).ended() || !leases_of(id).empty()) return;
+  if (!exports.at(id).ended() || is_held(id)) return;
   ended.emplace_back(id, now_);
   while (ended.size() > remembered_) forget(ended.front().first);
 }
@@ -356,9 +365,28 @@ void NaiveModel::refresh(std::uint64_t id, const Expected& to, std::uint32_t val
   lease.grown = false;
   lease.layout_version = exports.at(lease.id).layout_version;
   // It is at the present layout and generation: only that the owner has gone is news still.
+  if (exports.at(lease.id).ended()) {
+    lease.current = false;
+    return;
+  }
   const bool orphaned = exports.at(lease.id).state == ExportState::kOrphaned;
   std::erase_if(lease.untold,
                 [&](const auto& entry) { return !orphaned || entry.first != EventKind::kOwnerDied; });
+}
+
+// --- tickets ----------------------------------------------------------------------------------------
+
+void NaiveModel::end_ticket(std::uint64_t id, bool revoked) {
+  NaiveTicket& ticket = tickets.at(id);
+  ticket.stands = false;
+  ticket.revoked = revoked;
+  settle(ticket.id);
+  settle_end(ticket.id);
+}
+
+void NaiveModel::drop_pins(std::uint64_t id, bool revoked) {
+  for (const std::uint64_t lease : leases_of(id)) leases.at(lease).pins = false;
+  for (const std::uint64_t ticket : tickets_of(id)) end_ticket(ticket, revoked);
 }
 
 // --- steps ------------------------------------------------------------------------------------------

@@ -92,6 +92,7 @@ hb_status NaiveModel::status_of_end(const NaiveExport& e) const {
 }
 
 NaiveFound NaiveModel::by_key(const Principal& who, const NaiveKey& key) const {
+  if (key.ticket != 0) return {HB_INVALID};
   const auto found = exports.find(key.id);
   if (!key.true_key || found == exports.end()) return {HB_NOT_FOUND};
   const NaiveExport& e = found->second;
@@ -129,7 +130,7 @@ NaiveFound NaiveModel::find(const Principal& who, const NaiveAim& aim) const {
 NaiveFound NaiveModel::look(const Principal& who, const NaiveAim& aim) const {
   if (const auto* id = std::get_if<ExportId>(&aim.target)) {
     const auto e = exports.find(id->value);
-    if (e != exports.end() && e->second.ended() && !leases_of(id->value).empty() && may_see(e->second, who))
+    if (e != exports.end() && e->second.ended() && is_held(id->value) && may_see(e->second, who))
       return {HB_OK, id->value};
   }
   const auto* name = std::get_if<NameRef>(&aim.target);
@@ -138,7 +139,7 @@ NaiveFound NaiveModel::look(const Principal& who, const NaiveAim& aim) const {
   const NameKey key{who.scope.value, name->owner_uid.value_or(who.uid), name->name};
   std::vector<std::uint64_t> in_order;
   for (const auto& [id, e] : exports)
-    if (name_key(e) == key && e.ended() && !leases_of(id).empty()) in_order.push_back(id);
+    if (name_key(e) == key && e.ended() && is_held(id)) in_order.push_back(id);
   std::sort(in_order.begin(), in_order.end(), [&](std::uint64_t a, std::uint64_t b) {
     return exports.at(a).end_order > exports.at(b).end_order;
   });
@@ -161,8 +162,39 @@ hb_status NaiveModel::held(std::uint64_t session, std::uint64_t lease) const {
   const auto found = leases.find(lease);
   if (found == leases.end() || found->second.session != session) return HB_NOT_HELD;
   const NaiveExport& e = exports.at(found->second.id);
-  if (e.ended()) return status_of_end(e);
+  if (e.ended()) return is_pinned(found->second.id) ? HB_OK : status_of_end(e);
   return e.asleep() ? HB_SUSPENDED : HB_OK;
+}
+
+hb_status NaiveModel::status_of_ticket(const Principal& who, const NaiveTicket& ticket) const {
+  const auto e = exports.find(ticket.id);
+  const bool seen = e != exports.end() && may_see(e->second, who);
+  if (ticket.stands) return seen ? HB_OK : HB_DENIED;
+  return !seen ? HB_NOT_FOUND : ticket.revoked ? HB_REVOKED : HB_GONE;
+}
+
+NaiveFound NaiveModel::by_ticket(const Principal& who, const NaiveKey& key) const {
+  const auto found = tickets.find(key.ticket);
+  if (!key.true_key || found == tickets.end() || found->second.scope != who.scope.value)
+    return {HB_NOT_FOUND};
+  const NaiveTicket& ticket = found->second;
+  return {status_of_ticket(who, ticket), ticket.id, ticket.offset, ticket.length, false};
+}
+
+std::vector<std::uint64_t> NaiveModel::tickets_of(std::uint64_t id) const {
+  std::vector<std::uint64_t> out;
+  for (const auto& [ticket, t] : tickets)
+    if (t.stands && t.id == id) out.push_back(ticket);
+  std::sort(out.begin(), out.end(),
+            [&](std::uint64_t a, std::uint64_t b) { return tickets.at(a).order > tickets.at(b).order; });
+  return out;
+}
+
+bool NaiveModel::is_held(std::uint64_t id) const { return !leases_of(id).empty() || !tickets_of(id).empty(); }
+
+bool NaiveModel::is_pinned(std::uint64_t id) const {
+  const auto pins = [&](const auto& lease) { return lease.second.id == id && lease.second.pins; };
+  return !tickets_of(id).empty() || std::any_of(leases.begin(), leases.end(), pins);
 }
 
 Level NaiveModel::level_of(const NaiveExport& e, const Principal& who, std::uint64_t offset,
@@ -180,7 +212,9 @@ Level NaiveModel::level_of(const NaiveExport& e, const Principal& who, std::uint
 
 Expected NaiveModel::acquire(const Principal& who, const NaiveAim& aim, const AcquireRequest& r) const {
   if (who.admin) return {HB_DENIED};
-  const NaiveFound found = find(who, aim);
+  const bool by_key = std::holds_alternative<KeyBytes>(aim.target);
+  const std::uint64_t ticket = by_key ? aim.key.ticket : 0;
+  const NaiveFound found = ticket != 0 ? by_ticket(who, aim.key) : find(who, aim);
   if (found.status != HB_OK) return {found.status};
   const NaiveExport& e = exports.at(found.id);
   if (r.access > access_of(e, who)) return {e.access == Access::kRead ? HB_READ_ONLY : HB_DENIED};
@@ -188,6 +222,8 @@ Expected NaiveModel::acquire(const Principal& who, const NaiveAim& aim, const Ac
   if (r.offset >= found.length || r.offset + r.length > found.length) return {HB_RANGE};
   Expected out{HB_OK, found.id, found.offset + r.offset, r.length == 0 ? found.length - r.offset : r.length};
   out.follows = found.follows && r.length == 0;
+  out.ticket = ticket;
+  if (ticket != 0 && r.access > tickets.at(ticket).access) return {HB_READ_ONLY};
   if (r.access == Access::kRead) out.level = level_of(e, who, out.offset, out.length);
   if (r.demand > out.level) out.status = HB_LEVEL;
   return out;
@@ -251,7 +287,7 @@ std::map<Object, std::uint64_t> NaiveModel::referenced() const {
   std::map<Object, std::uint64_t> out;
   for (const auto& [id, e] : exports)
     for (const NaiveChunk& chunk : e.chunks)
-      if (e.holds_memory()) ++out[chunk.object];
+      if (e.holds_memory() || (e.ended() && is_pinned(id))) ++out[chunk.object];
   for (const NaiveChange& change : changes)
     for (const NaiveChunk& chunk : change.chunks) ++out[chunk.object];
   return out;

@@ -112,8 +112,22 @@ struct NaiveLease {
   bool current = true;
   bool grown = false;
   bool unmap_asked = false;
+  bool pins = false;                                                 // it came of a ticket
   std::vector<std::pair<core::EventKind, core::ChunkRun>> untold{};  // all that happened, in order
-  std::uint64_t untold_since = 0;                                  // order of the first
+  std::uint64_t untold_since = 0;                                    // order of the first
+};
+
+struct NaiveTicket {
+  std::uint64_t id = 0;  // of the export
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  core::Access access = core::Access::kNone;
+  core::Time deadline = 0;
+  std::uint64_t scope = 0;
+  std::uint32_t uid = 0;  // of the maker
+  std::uint64_t order = 0;
+  bool stands = true;
+  bool revoked = false;  // and that is why it does not
 };
 
 // The owner has to be told that an export was taken from it.
@@ -141,7 +155,7 @@ struct NaiveAnswer {
   NaiveWait wait;
   hb_status status = HB_OK;
   std::uint64_t layout_version = 0;
-  std::set<std::uint64_t> left;      // leases
+  std::set<std::uint64_t> left;      // leases, and tickets by ticket_mark()
   std::set<std::uint64_t> departed;  // leases that have gone without acknowledging
   std::uint64_t number = 0;          // who acknowledged, or the step
 };
@@ -152,6 +166,7 @@ struct NaiveKey {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;  // UINT64_MAX: to the end
   bool true_key = true;      // MAC and broker are right
+  std::uint64_t ticket = 0;  // it is this ticket
 };
 
 struct NaiveAim {
@@ -175,7 +190,11 @@ struct Expected {
   std::uint64_t length = 0;
   core::Level level = core::Level::kNone;
   bool follows = false;
+  std::uint64_t ticket = 0;  // is used for it
 };
+
+// Tells a ticket from a lease of the same number.
+constexpr std::uint64_t ticket_mark(std::uint64_t ticket) { return ticket | 1ull << 63; }
 
 class NaiveModel {
  public:
@@ -187,6 +206,7 @@ class NaiveModel {
   std::vector<std::pair<std::uint64_t, core::Time>> ended;  // remembered only, oldest first
   std::vector<NaiveChange> changes;
   std::map<std::uint64_t, NaiveLease> leases;
+  std::map<std::uint64_t, NaiveTicket> tickets;  // also such as do not stand any more
   std::vector<NaiveLoss> losses;
   std::vector<NaiveWait> waits;  // in order of coming
 
@@ -208,6 +228,8 @@ class NaiveModel {
   void refresh(std::uint64_t lease, const Expected& to, std::uint32_t value);
   void publish(std::uint64_t id, std::uint64_t step);
   void ack(std::uint64_t lease, std::uint64_t step);
+  void end_ticket(std::uint64_t ticket, bool revoked = false);
+  void drop_pins(std::uint64_t id, bool revoked);  // of an export
   void subscribe(std::uint64_t session);
   // Those of one lease or loss are told together or not at all.
   [[nodiscard]] std::vector<std::vector<core::Event>> untold(std::uint64_t session) const;
@@ -228,6 +250,9 @@ class NaiveModel {
   [[nodiscard]] hb_status own(std::uint64_t session, std::uint64_t id) const;
   // HB_OK: this session's, and something can be had of it.
   [[nodiscard]] hb_status held(std::uint64_t session, std::uint64_t lease) const;
+  // What whoever comes with a ticket gets, before access and range.
+  [[nodiscard]] NaiveFound by_ticket(const core::Principal& who, const NaiveKey& key) const;
+  [[nodiscard]] hb_status status_of_ticket(const core::Principal& who, const NaiveTicket& ticket) const;
   [[nodiscard]] Expected acquire(const core::Principal& who, const NaiveAim& aim,
                                  const core::AcquireRequest& r) const;
   [[nodiscard]] Expected refreshed(std::uint64_t lease) const;
@@ -238,6 +263,12 @@ class NaiveModel {
   [[nodiscard]] std::uint32_t next_generation(const NaiveExport& e) const;
   // The youngest first.
   [[nodiscard]] std::vector<std::uint64_t> leases_of(std::uint64_t id) const;
+  // That stand, the youngest first.
+  [[nodiscard]] std::vector<std::uint64_t> tickets_of(std::uint64_t id) const;
+  // By leases or tickets.
+  [[nodiscard]] bool is_held(std::uint64_t id) const;
+  // Of an ended one memory is kept for tickets, and for what came of them.
+  [[nodiscard]] bool is_pinned(std::uint64_t id) const;
   // Exports of a session in the order they end with it: the youngest first.
   [[nodiscard]] std::vector<std::uint64_t> owned_by(std::uint64_t session) const;
   [[nodiscard]] const NaiveChange* change_of(std::uint64_t id) const;

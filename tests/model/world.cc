@@ -69,11 +69,11 @@ void World::carry_out(Actor& actor, const Command& c) {
     case Op::kAbort:
       return abort_staging(actor, c);
     case Op::kAcquireKey:
-      return acquire(actor, c, true, false);
+      return acquire(actor, c, aim_by_key(c.bytes[2]), false);
     case Op::kAcquireName:
-      return acquire(actor, c, false, false);
+      return acquire(actor, c, aim_by_name(c), false);
     case Op::kWait:
-      return acquire(actor, c, false, true);
+      return acquire(actor, c, aim_by_name(c), true);
     case Op::kFetch:
       return fetch(actor, c);
     case Op::kRelease:
@@ -125,6 +125,12 @@ void World::carry_out_of_life(Actor& actor, const Command& c) {
       return ack_step(actor, c);
     case Op::kWaitAcks:
       return wait_acks(actor, c);
+    case Op::kMakeTicket:
+      return make_ticket(actor, c);
+    case Op::kDropTicket:
+      return drop_ticket(actor, c);
+    case Op::kAcquireTicket:
+      return acquire(actor, c, aim_by_ticket(c.bytes[2]), false);
     default:
       return;
   }
@@ -137,7 +143,7 @@ std::string World::finish() {
   pass_time();
   std::vector<std::uint64_t> left;
   for (const auto& [id, e] : model_.exports)
-    if (e.current()) left.push_back(id);
+    if (e.current() || model_.is_held(id)) left.push_back(id);
   tick();
   for (const std::uint64_t id : left) revoke(actors_.front(), {ExportId{id}, {}}, 0);
   disconnect(0);

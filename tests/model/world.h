@@ -38,6 +38,7 @@ class World {
     std::uint64_t id = 0;
     std::uint64_t layout_version = 0;
     std::set<std::uint64_t> holders;
+    KeyBytes ticket{};
     bool answered = false;
   };
   struct Actor {
@@ -66,7 +67,7 @@ class World {
   [[nodiscard]] Judge judge_changed(std::uint64_t id);
 
   // --- holders (world_holders.cc) --------------------------------------------------------------------
-  void acquire(Actor& actor, const Command& c, bool by_key, bool wait);
+  void acquire(Actor& actor, const Command& c, NaiveAim aim, bool wait);
   void fetch(Actor& actor, const Command& c);
   void refresh(Actor& actor, const Command& c);
   void release(Actor& actor, const Command& c);
@@ -91,6 +92,12 @@ class World {
   void wait_step(Actor& actor, const Command& c);
   void ack_step(Actor& actor, const Command& c);
   void wait_acks(Actor& actor, const Command& c);
+
+  // --- tickets (world_tickets.cc) -------------------------------------------------------------------------
+  void make_ticket(Actor& actor, const Command& c);
+  void drop_ticket(Actor& actor, const Command& c);
+  // Mostly a young one.
+  [[nodiscard]] NaiveAim aim_by_ticket(std::uint32_t which) const;
 
   // --- looking, again and never mind (world_look.cc) -----------------------------------------------------
   void cancel(Actor& actor, const Command& c);
@@ -142,6 +149,7 @@ class World {
   // --- picking (world_machine.cc) --------------------------------------------------------------------------
   [[nodiscard]] NaiveAim aim(const Command& c, std::size_t parameter) const;
   [[nodiscard]] NaiveAim aim_by_key(std::uint32_t which) const;
+  [[nodiscard]] NaiveAim aim_by_name(const Command& c) const;
   // Mostly one of the actor's own.
   [[nodiscard]] std::uint64_t pick_export(const Actor& actor, std::uint32_t which) const;
   [[nodiscard]] std::uint64_t pick_lease(const Actor& actor, std::uint32_t which) const;
@@ -163,6 +171,7 @@ class World {
   std::vector<std::uint64_t> rings_;
   std::vector<std::pair<NaiveKey, KeyBytes>> keys_;
   std::vector<Secret> secrets_;
+  std::vector<std::pair<std::uint64_t, KeyBytes>> tickets_;
   std::set<std::uint64_t> ids_;  // of exports, ever
 };
 

@@ -53,7 +53,7 @@ void World::change(Actor& actor, const Command& c, bool paged) {
     std::uint64_t size = 4096 * (1 + (c.bytes[5] + i) % 2);
     if (change.kind == Kind::kAppend || number >= chunks) {
       if (paged) size = 4096;  // as page() sends it
-    } else if (c.at(5, 32) != 31) {
+    } else if (c.at(5, 32) != 31 || i >= sent) {
       size = e.chunks[number].size;
     } else if (size != e.chunks[number].size) {
       reasons.insert(HB_MISMATCH);

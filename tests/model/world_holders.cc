@@ -12,7 +12,7 @@ namespace hb::test {
 
 using namespace core;
 
-void World::acquire(Actor& actor, const Command& c, bool by_key, bool wait) {
+void World::acquire(Actor& actor, const Command& c, NaiveAim aim, bool wait) {
   const Principal& who = who_is(actor);
   AcquireRequest r;
   r.access = c.at(3, 3) == 0 ? Access::kReadWrite : Access::kRead;
@@ -20,27 +20,20 @@ void World::acquire(Actor& actor, const Command& c, bool by_key, bool wait) {
   r.length = 1000ull * (c.at(5, 8) < 5 ? 0 : c.at(5, 8));
   r.max_handles = c.at(6, 4);
   r.demand = c.at(6, 16) < 12 ? Level::kNone : static_cast<Level>(c.at(6, 4));
-  NaiveAim aim;
-  if (by_key) {
-    aim = aim_by_key(c.bytes[2]);
-    KeyBytes& key = std::get<KeyBytes>(aim.target);
+  if (wait) r.wait_ns = c.at(6, 5) == 0 ? kNever : (1 + c.bytes[6]) * kTick + 1;
+  if (auto* key = std::get_if<KeyBytes>(&aim.target)) {
     if (c.at(7, 16) == 1) {
-      key[48 + c.at(6, 16)] ^= 0x10;
+      (*key)[48 + c.at(6, 16)] ^= 0x10;
       aim.key.true_key = false;
-    } else if (c.at(7, 16) == 2 && aim.key.true_key) {
+    } else if (c.at(7, 16) == 2 && aim.key.true_key && aim.key.ticket == 0) {
       // A key of a part, as whoever holds the whole makes it.
-      KeyFields fields = decode_key(key);
+      KeyFields fields = decode_key(*key);
       aim.key.offset = fields.offset = 4096ull * c.at(5, 3);
       aim.key.length = fields.length = c.at(4, 5) == 4 ? UINT64_MAX : 4096ull * c.at(4, 5);
       const auto known =
-          std::find_if(keys_.begin(), keys_.end(), [&](const auto& k) { return k.second == key; });
-      key = encode_key(fields, secrets_[static_cast<std::size_t>(known - keys_.begin())]);
+          std::find_if(keys_.begin(), keys_.end(), [&](const auto& k) { return k.second == *key; });
+      *key = encode_key(fields, secrets_[static_cast<std::size_t>(known - keys_.begin())]);
     }
-  } else {
-    NameRef name{kNames[1 + c.at(2, 3)], {}};
-    if (c.at(7, 3) != 0) name.owner_uid = kUids[c.at(7, 4)];
-    aim.target = name;
-    if (wait) r.wait_ns = c.at(6, 5) == 0 ? kNever : (1 + c.bytes[6]) * kTick + 1;
   }
   r.target = aim.target;
   const Expected wanted = model_.acquire(who, aim, r);
@@ -62,7 +55,7 @@ void World::check_view(const ExportView& view, std::uint64_t id) {
   expect("layout version", view.layout_version, e.layout_version);
   if (*view.name != e.name) fail("another name");
   expect("owner", view.owner_uid, e.uid);
-  if (e.ended() && model_.leases_of(id).empty()) return;  // only remembered
+  if (e.ended() && !model_.is_held(id)) return;  // only remembered
   expect("size", view.size, e.size());
   expect("maximum", view.max_size, e.max_size);
   if (Placement{*view.device, *view.peers} != e.placement) fail("another device, or other peers");
@@ -107,7 +100,10 @@ World::Judge World::judge_acquired(SessionId session, Expected wanted, AcquireRe
                      got.validity_value, r.access,  got.level,     wanted.follows, e.layout_version};
     lease.order = model_.next_order();
     lease.acked = e.step;
+    lease.current = e.current();
+    lease.pins = wanted.ticket != 0;
     model_.leases[got.lease.value] = lease;
+    if (wanted.ticket != 0) model_.end_ticket(wanted.ticket);  // each works once
   };
 }
 

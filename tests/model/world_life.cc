@@ -34,8 +34,9 @@ void World::withdraw(Actor& actor, const Command& c) {
     std::set<std::uint64_t> left;
     const std::vector<std::uint64_t> victims = model_.owned_by(me);
     for (const std::uint64_t id : victims) {
-      for (const std::uint64_t lease : model_.leases_of(id)) left.insert(lease);
       model_.end_export(id, ExportState::kWithdrawn);
+      for (const std::uint64_t lease : model_.leases_of(id)) left.insert(lease);
+      for (const std::uint64_t ticket : model_.tickets_of(id)) left.insert(ticket_mark(ticket));
     }
     return send(actor, r, {}, [this, left, count = victims.size()](const ReplyBody& body) {
       const auto& out = std::get<Withdrawn>(body);
@@ -75,6 +76,7 @@ void World::revoke(Actor& actor, const NaiveAim& target, std::uint64_t grace_ns)
   NaiveWait wait{Kind::kLeft};
   wait.id = found.id;
   wait.exports = e.current() ? 1 : 0;
+  model_.drop_pins(found.id, true);
   if (e.current()) model_.end_export(found.id, ExportState::kRevoked);
   drain(actor, r, wait, grace_ns);
 }

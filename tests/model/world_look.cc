@@ -43,7 +43,11 @@ void World::resend(Actor& actor, const Command& c) {
   if (first.lease != 0) {
     const auto lease = model_.leases.find(first.lease);
     const auto e = model_.exports.find(first.id);
-    if (e == model_.exports.end() || e->second.ended())
+    const bool pinned = lease != model_.leases.end() && e->second.ended() && lease->second.pins &&
+                        lease->second.layout_version == e->second.layout_version;
+    if (pinned)
+      wanted = HB_OK;
+    else if (e == model_.exports.end() || e->second.ended())
       wanted = HB_GONE;
     else if (lease == model_.leases.end())
       wanted = HB_NOT_HELD;
@@ -67,17 +71,20 @@ void World::resend(Actor& actor, const Command& c) {
     }
     if (const auto* out = std::get_if<Withdrawn>(&body))
       check_holders("holders, again", out->holders, false, first.holders);
+    if (const auto* out = std::get_if<TicketMade>(&body); out != nullptr && out->ticket != first.ticket)
+      fail("another ticket");
   });
   apply(actor.session, id, std::move(request));
 }
 
 void World::check_info(const ExportInfo& info, const NaiveExport& e) {
-  const std::vector<std::uint64_t> leases = model_.leases_of(info.view.id.value);
-  check_view(info.view, info.view.id.value);
+  const std::uint64_t id = info.view.id.value;
+  check_view(info.view, id);
   expect("state", static_cast<int>(info.state), static_cast<int>(e.state));
   expect("access", static_cast<int>(info.access), static_cast<int>(e.access));
-  expect("leases", info.leases, leases.size());
-  if (e.ended() && leases.empty()) return;
+  expect("leases", info.leases, model_.leases_of(id).size());
+  if (e.ended() && !model_.is_held(id)) return;
+  expect("tickets", info.tickets, model_.tickets_of(id).size());
   expect("chunks", info.chunks, e.chunks.size());
   expect("step", info.step, e.step);
   if (!e.current()) return;
@@ -98,7 +105,7 @@ void World::list(Actor& actor, const Command& c) {
   const std::string prefix = std::string(kNames[c.at(2, 4)]).substr(0, 2);
   std::set<std::uint64_t> wanted;
   for (const auto& [id, e] : model_.exports) {
-    const bool meant = e.current() || (ended && e.ended() && !model_.leases_of(id).empty());
+    const bool meant = e.current() || (ended && e.ended() && model_.is_held(id));
     if (meant && model_.may_see(e, who) && e.name.starts_with(prefix)) wanted.insert(id);
   }
   send(actor, ListRequest{0, prefix, ended}, {}, [this, wanted](const ReplyBody& body) {
@@ -127,13 +134,22 @@ void World::show(Actor& actor, const Command& c) {
     expect("shown", out->info.view.id.value, id);
     const NaiveExport& e = model_.exports.at(id);
     check_info(out->info, e);
-    expect("shown chunks", out->chunks.size(), e.holds_memory() ? e.chunks.size() : 0);
+    const bool chunks = e.holds_memory() || (e.ended() && model_.is_pinned(id));
+    expect("shown chunks", out->chunks.size(), chunks ? e.chunks.size() : 0);
     const bool owner = who.admin || who.uid == e.uid;
     expect("shown acl", out->acl.size(), owner ? e.acl.size() : 0);
   });
 }
 
 void World::check_holder(const Holder& holder) {
+  if (holder.ticket) {
+    const NaiveTicket& ticket = model_.tickets.at(holder.ticket.value);
+    expect("ticket's export", holder.exported.value, ticket.id);
+    expect("ticket's maker", holder.session.uid, ticket.uid);
+    expect("ticket's offset", holder.offset, ticket.offset);
+    expect("ticket's length", holder.length, ticket.length);
+    return expect("left of a ticket", holder.ticket_left_ns, ticket.deadline - now_);
+  }
   const NaiveLease& lease = model_.leases.at(holder.lease.value);
   const NaiveSession& session = model_.sessions.at(lease.session);
   expect("holder's export", holder.exported.value, lease.id);
@@ -164,23 +180,27 @@ void World::who(Actor& actor, const Command& c) {
     if (found.status != HB_OK) return send(actor, r, {}, judge_status(found.status));
   }
   std::set<std::uint64_t> wanted;
-  for (const auto& [id, lease] : model_.leases) {
-    const NaiveExport& e = model_.exports.at(lease.id);
-    const Principal& holder = model_.sessions.at(lease.session).who;
-    bool meant = all || lease.id == found.id;
+  // `uid` holds `exported`, in the scope of both.
+  const auto is_told = [&](std::uint64_t exported, std::uint32_t uid) {
+    const NaiveExport& e = model_.exports.at(exported);
+    bool meant = all || exported == found.id;
     if (!meant && std::holds_alternative<NameRef>(r.target)) {  // all that bear or bore the name
       const NaiveExport& named = model_.exports.at(found.id);
       meant = e.scope == named.scope && e.uid == named.uid && e.name == named.name;
     }
-    const bool mine = e.scope == me.scope.value && e.uid == me.uid;
-    if (meant && (me.admin || mine || (holder.uid == me.uid && holder.scope == me.scope))) wanted.insert(id);
-  }
+    const bool mine = e.scope == me.scope.value && (e.uid == me.uid || uid == me.uid);
+    return meant && (me.admin || mine);
+  };
+  for (const auto& [id, lease] : model_.leases)
+    if (is_told(lease.id, model_.sessions.at(lease.session).who.uid)) wanted.insert(id);
+  for (const auto& [id, ticket] : model_.tickets)
+    if (ticket.stands && is_told(ticket.id, ticket.uid)) wanted.insert(ticket_mark(id));
   send(actor, r, {}, [this, wanted](const ReplyBody& body) {
     const auto* out = std::get_if<WhoListed>(&body);
     if (out == nullptr) return fail("who is refused: " + std::get<Error>(body).message);
     check_holders("who", out->holders, out->next_cursor != 0, wanted);
-    for (const Holder& holder : out->holders)
-      if (wanted.contains(holder.lease.value)) check_holder(holder);
+    if (failure_.empty())
+      for (const Holder& holder : out->holders) check_holder(holder);
   });
 }
 

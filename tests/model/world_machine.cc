@@ -20,7 +20,13 @@ bool is_remembered(const Request& request) {
          std::holds_alternative<AcquireRequest>(request) ||
          std::holds_alternative<WithdrawRequest>(request) || std::holds_alternative<ChangeRequest>(request) ||
          std::holds_alternative<RevokeRequest>(request) || std::holds_alternative<SuspendRequest>(request) ||
-         std::holds_alternative<ClaimRequest>(request) || std::holds_alternative<PublishRequest>(request);
+         std::holds_alternative<ClaimRequest>(request) || std::holds_alternative<PublishRequest>(request) ||
+         std::holds_alternative<MakeTicketRequest>(request) ||
+         std::holds_alternative<DropTicketRequest>(request);
+}
+
+std::uint64_t number_of(const Holder& holder) {
+  return holder.ticket ? ticket_mark(holder.ticket.value) : holder.lease.value;
 }
 
 }  // namespace
@@ -134,7 +140,8 @@ void World::judge(const Reply& reply) {
     first.layout_version = exported->layout_version;
   }
   if (const auto* withdrawn = std::get_if<Withdrawn>(&reply.body))
-    for (const Holder& holder : withdrawn->holders) first.holders.insert(holder.lease.value);
+    for (const Holder& holder : withdrawn->holders) first.holders.insert(number_of(holder));
+  if (const auto* made = std::get_if<TicketMade>(&reply.body)) first.ticket = made->ticket;
 }
 
 void World::check_error(const Error& error) {
@@ -175,7 +182,7 @@ World::Judge World::judge_status(hb_status wanted) {
 void World::check_holders(const std::string& what, const std::vector<Holder>& got, bool more,
                           const std::set<std::uint64_t>& wanted) {
   std::set<std::uint64_t> named;
-  for (const Holder& holder : got) named.insert(holder.lease.value);
+  for (const Holder& holder : got) named.insert(number_of(holder));
   if (named.size() != got.size()) fail(what + ": one is named twice");
   if (more ? !std::includes(wanted.begin(), wanted.end(), named.begin(), named.end()) : named != wanted)
     fail(what + ": others than those it concerns");
@@ -236,6 +243,12 @@ NaiveAim World::aim_by_key(std::uint32_t which) const {
   return {key, naive};
 }
 
+NaiveAim World::aim_by_name(const Command& c) const {
+  NameRef name{kNames[1 + c.at(2, 3)], {}};
+  if (c.at(7, 3) != 0) name.owner_uid = kUids[c.at(7, 4)];
+  return {name, {}};
+}
+
 NaiveAim World::aim(const Command& c, std::size_t parameter) const {
   const std::uint32_t rest = c.rest(parameter, 3);
   switch (c.at(parameter, 3)) {
@@ -248,7 +261,7 @@ NaiveAim World::aim(const Command& c, std::size_t parameter) const {
       return {name, {}};
     }
     default:
-      return aim_by_key(rest);
+      return rest % 11 == 10 ? aim_by_ticket(rest / 11) : aim_by_key(rest);
   }
 }
 
@@ -282,7 +295,7 @@ void World::compare() {
   for (const auto& [id, e] : model_.exports) {
     current += e.current() ? 1 : 0;
     staged += e.staging() ? 1 : 0;
-    held += e.ended() && !model_.leases_of(id).empty() ? 1 : 0;
+    held += e.ended() && model_.is_held(id) ? 1 : 0;
   }
   for (const auto& [object, chunks] : objects) bytes += object.bytes();
   const auto untold = [](const auto& entry) { return !entry.second.untold.empty(); };
@@ -294,6 +307,9 @@ void World::compare() {
   expect("allocations", got.allocations, objects.size());
   expect("bytes", got.bytes, bytes);
   expect("leases", got.leases, model_.leases.size());
+  expect("tickets", got.tickets,
+         static_cast<std::uint64_t>(std::count_if(model_.tickets.begin(), model_.tickets.end(),
+                                                  [](const auto& t) { return t.second.stands; })));
   expect("waits", got.waits, model_.waits.size());
   expect("events", got.events_pending,
          model_.losses.size() +

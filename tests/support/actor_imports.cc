@@ -38,6 +38,7 @@ hb_import_options import_options(const Message& m, hb_key* key_storage, std::str
   options.deadline_ns = deadline_of(m);
   options.host_access = static_cast<std::uint32_t>(number_of(m, "host"));
   options.mapping = static_cast<std::uint32_t>(number_of(m, "mapping"));
+  options.reserve_bytes = number_of(m, "reserve");
   if (peers_storage != nullptr) {
     *peers_storage = peers_of(m);
     options.peers = peers_storage->ordinals.data();
@@ -109,11 +110,14 @@ hb_import_info info_of(ActorState& state, const Message& m) {
   return info;
 }
 
-// pattern import= chunk_bytes= [first=]: chunk i must be object first + i; each by its first and last page
+// pattern import= chunk_bytes= [first=] [from=] [count=]: chunk i must be object first + i; each by its first
+// and last page
 Message pattern(ActorState& state, const Message& m) {
   const hb_import_info info = info_of(state, m);
   const std::uint64_t bytes = number_of(m, "chunk_bytes", kPage);
-  for (std::uint64_t i = 0; i * bytes < info.bytes; ++i) {
+  const std::uint64_t from = number_of(m, "from");
+  const std::uint64_t end = from + number_of(m, "count", info.bytes / bytes);
+  for (std::uint64_t i = from; i < end && i * bytes < info.bytes; ++i) {
     const std::string error =
         pattern_error(static_cast<const char*>(info.ptr) + i * bytes, bytes, number_of(m, "first") + i);
     if (!error.empty()) return {{"status", 1}, {"message", "chunk " + std::to_string(i) + ": " + error}};

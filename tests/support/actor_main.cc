@@ -11,6 +11,7 @@ namespace hb::test {
 
 ActorState::~ActorState() {
   listeners.clear();
+  for (auto& [name, one] : groups) hb_group_leave(one);
   for (auto& [name, one] : imports) hb_import_close(one);
   for (auto& [name, one] : handles) hb_handles_release(one);
   for (auto& [name, one] : exports) hb_export_destroy(one);
@@ -118,7 +119,8 @@ Message stats(ActorState& state, const Message& m) {
               {"withdrawn", stats.withdrawn},
               {"reconnects", stats.reconnects},
               {"mapped_bytes", stats.mapped_bytes},
-              {"failed_frees", stats.failed_frees}};
+              {"failed_frees", stats.failed_frees},
+              {"fetched_fds", stats.fetched_fds}};
   for (int i = 0; i < HB_STATS_REFUSALS; ++i)
     if (stats.refusals[i] != 0) out.emplace("refusal" + std::to_string(i), stats.refusals[i]);
   return out;
@@ -148,10 +150,12 @@ int run_actor(const VerbTable& more) {
   add_arena_verbs(table);
   add_export_verbs(table);
   add_import_verbs(table);
+  add_group_verbs(table);
   add_handle_verbs(table);
   add_looking_verbs(table);
   add_event_verbs(table);
   add_process_verbs(table);
+  add_life_verbs(table);
   add_succession_verbs(table);
   for (const auto& [name, verb] : more) table[name] = verb;
   g_verbs = &table;

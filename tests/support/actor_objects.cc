@@ -4,6 +4,7 @@
 // Verbs about memory and exports.
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -108,6 +109,8 @@ Message free_memory(ActorState& state, const Message& m) {
 
 Bytes bytes_of(ActorState& state, const Message& m) {
   const std::uint64_t offset = number_of(m, "offset");
+  if (has(m, "ptr"))
+    return {reinterpret_cast<unsigned char*>(number_of(m, "ptr")) + offset, number_of(m, "size") - offset};
   if (has(m, "import")) {
     hb_import_info info = HB_IMPORT_INFO_INIT;
     hb_import_get_info(named(state.imports, m, "import", "i"), &info);
@@ -188,6 +191,15 @@ Message more(ActorState& state, const Message& m) {
   return {{"status", HB_OK}};
 }
 
+// pipe fds=: one end of a pipe, appended to `fds`
+Message pipe_fd(ActorState& state, const Message& m) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe2 failed");
+  ::close(ends[1]);
+  state.fds[text_of(m, "fds", "f")].push_back(UniqueFd(ends[0]));
+  return {{"status", HB_OK}};
+}
+
 Message chmod_fd(ActorState& state, const Message& m) {
   const int fd = has(m, "handles")
                      ? hb_handles_fd(named(state.handles, m, "handles", "h"), number_of(m, "index"))
@@ -242,7 +254,7 @@ std::vector<hb_chunk> chunks_of(ActorState& state, const Message& m) {
   return out;
 }
 
-// export [export=] [name=] [meta=] [acl=] [max_access=] [lifetime=] [linger_ms=] [replace=] and
+// export [export=] [name=] [meta=] [acl=] [max_access=] [max_bytes=] [lifetime=] [linger_ms=] [replace=] and
 // mem=|piece= [offset=] [bytes=], or chunks as above with
 //   [pci=] [uuid=] of the GPU they are on
 Message create_export(ActorState& state, const Message& m) {
@@ -260,6 +272,7 @@ Message create_export(ActorState& state, const Message& m) {
   options.acl = acl.empty() ? nullptr : acl.data();
   options.acl_count = acl.size();
   options.max_access = static_cast<std::uint32_t>(number_of(m, "max_access"));
+  options.max_bytes = number_of(m, "max_bytes");
   options.deadline_ns = deadline_of(m);
   options.lifetime = static_cast<std::uint32_t>(number_of(m, "lifetime"));
   options.linger_ns = number_of(m, "linger_ms") * 1'000'000;
@@ -348,6 +361,7 @@ void add_memory_verbs(VerbTable& table) {
   table["put"] = put;
   table["more"] = more;
   table["chmod"] = chmod_fd;
+  table["pipe"] = pipe_fd;
   table["drop_fds"] = drop_fds;
 }
 

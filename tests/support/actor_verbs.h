@@ -34,6 +34,7 @@ struct ActorState {
   std::map<std::string, hb_export*> exports;
   std::map<std::string, hb_import*> imports;
   std::map<std::string, hb_handles*> handles;
+  std::map<std::string, hb_group*> groups;
   std::map<std::string, std::vector<UniqueFd>> fds;
   std::map<std::string, RawPeer> peers;                        // sessions past the library
   std::map<std::string, std::unique_ptr<Listener>> listeners;  // by client
@@ -56,9 +57,11 @@ void add_arena_verbs(VerbTable& table);
 void add_export_verbs(VerbTable& table);
 void add_import_verbs(VerbTable& table);
 void add_handle_verbs(VerbTable& table);
+void add_group_verbs(VerbTable& table);
 void add_looking_verbs(VerbTable& table);
 void add_event_verbs(VerbTable& table);
 void add_process_verbs(VerbTable& table);
+void add_life_verbs(VerbTable& table);
 void add_succession_verbs(VerbTable& table);
 
 // Obeys until it is told to leave, or the test is gone. `more`: verbs besides those of every actor, or in
@@ -79,7 +82,11 @@ struct Peers {
 };
 [[nodiscard]] Peers peers_of(const Message& m);
 void describe_device(const hb_device_id& device, Message& out);
-// Where a verb reads or writes: mem=, piece= or import=, from offset= on.
+// Where a verb reads or writes: mem=, piece= or import=, from offset= on; or ptr= and size=.
+struct Bytes {
+  unsigned char* at;
+  std::uint64_t size;
+};
 [[nodiscard]] Bytes bytes_of(ActorState& state, const Message& m);
 // Finds an object by its name in one of the state's tables; throws, naming it, when it is not there.
 template <class Map>

@@ -112,8 +112,8 @@ typedef struct hb_client_options {
  * The socket's path and peer are checked before a byte is sent. */
 HB_API hb_status hb_client_open(const hb_client_options* options, hb_client** ret_client, hb_error* error);
 
-/* Ends the session: its leases are given back, its exports end. Mappings made through it stay mapped until
- * their own handles are destroyed. NULL is allowed. */
+/* Ends the session: its leases are given back, its exports end or are orphaned, by their lifetime. Mappings
+ * made through it stay mapped until their own handles are destroyed. NULL is allowed. */
 HB_API void hb_client_close(hb_client* client);
 
 typedef struct hb_client_info {
@@ -354,11 +354,13 @@ typedef struct hb_export_options {
   uint64_t linger_ns; /* with HB_LIFETIME_LINGER: 1 to a day */
   int replace; /* 1: the export that has the name now, of this session or an orphan, is withdrawn in the same
                   moment: whoever asks for the name gets the old or the new one, never neither */
+  uint64_t max_bytes; /* hb_export_append may make it so large; 0 = it cannot grow. Importers of all of it
+                         reserve as many addresses; the key then goes to the end, wherever that is */
 } hb_export_options;
 #define HB_EXPORT_OPTIONS_INIT                                                                             \
   {                                                                                                        \
     sizeof(hb_export_options), NULL, NULL, 0, NULL, 0, 0, NULL, 0, NULL, 0, HB_NO_DEADLINE, NULL, NULL, 0, \
-        HB_MEMORY_UNKNOWN, HB_LIFETIME_OWNER, 0, 0                                                         \
+        HB_MEMORY_UNKNOWN, HB_LIFETIME_OWNER, 0, 0, 0                                                      \
   }
 
 /* Whole or not at all. Your own uid may import it, others only through `acl`. It lives until it is
@@ -400,7 +402,7 @@ typedef struct hb_export_info {
   uint32_t generation;
   uint64_t layout_version;
   uint64_t bytes;
-  hb_key key; /* names exactly the bytes exported */
+  hb_key key; /* names exactly the bytes exported; with max_bytes also those that will be appended */
 } hb_export_info;
 #define HB_EXPORT_INFO_INIT               \
   {                                       \
@@ -410,7 +412,8 @@ typedef struct hb_export_info {
   }
 HB_API void hb_export_get_info(const hb_export* exported, hb_export_info* ret_info);
 
-/* A key to [offset, offset + bytes) of the export; no round trip. It is no fence: whoever may use it holds
+/* A key to [offset, offset + bytes) of the export; no round trip. With HB_WHOLE of an export that can grow it
+ * goes to the end, wherever that is. It is no fence: whoever may use it holds
  * descriptors of the whole chunks those bytes lie in. HB_RANGE. */
 HB_API hb_status hb_export_subkey(const hb_export* exported, uint64_t offset, uint64_t bytes, hb_key* ret_key,
                                   hb_error* error);
@@ -425,7 +428,8 @@ typedef struct hb_withdrawn {
 #define HB_WITHDRAWN_INIT \
   { sizeof(hb_withdrawn), 0, 0 }
 
-/* Ends the export: the daemon's descriptors are closed when this returns. The handle stays to be destroyed.
+/* Ends the export: the daemon's descriptors are closed when this returns, unless a ticket pins them
+ * (succession.h): then it counts among the holders. The handle stays to be destroyed.
  */
 HB_API hb_status hb_export_withdraw(hb_export* exported, uint64_t deadline_ns, hb_withdrawn* ret_withdrawn,
                                     hb_error* error);
@@ -437,7 +441,7 @@ HB_API hb_status hb_withdraw_range(hb_client* client, const void* ptr, uint64_t 
                                    hb_withdrawn* ret_withdrawn, hb_error* error);
 HB_API hb_status hb_withdraw_all(hb_client* client, uint64_t deadline_ns, hb_withdrawn* ret_withdrawn,
                                  hb_error* error);
-/* Frees the handle. The export lives on with its session. NULL is allowed. */
+/* Frees the handle. The export lives on. NULL is allowed. */
 HB_API void hb_export_destroy(hb_export* exported);
 
 /* ---- memory that comes and goes ----------------------------------------------------------------- */
@@ -510,24 +514,28 @@ typedef struct hb_import_options {
   uint64_t deadline_ns;
   /* GPU memory. The owner's GPU is found by its identity; where this process does not see it, its own GPUs
      are tried, and HB_DEVICE names both sides when the runtime says no. */
-  const int32_t* peers; /* ordinals, in this process, of more GPUs that are to reach it */
-  size_t peer_count;    /* or HB_ALL_VISIBLE, or HB_EXPORTER_PEERS */
-  uint32_t host_access; /* HB_HOST_NONE, _PREFER, _REQUIRE */
-  uint32_t mapping;     /* HB_MAP_VMM, HB_MAP_EXTERNAL */
+  const int32_t* peers;   /* ordinals, in this process, of more GPUs that are to reach it */
+  size_t peer_count;      /* or HB_ALL_VISIBLE, or HB_EXPORTER_PEERS */
+  uint32_t host_access;   /* HB_HOST_NONE, _PREFER, _REQUIRE */
+  uint32_t mapping;       /* HB_MAP_VMM, HB_MAP_EXTERNAL */
+  uint64_t reserve_bytes; /* addresses to hold for growth, from the first byte asked for; 0 = as much as the
+                             export may grow to (its max_bytes) where the import goes to the end, else none.
+                             They take no memory */
 } hb_import_options;
 #define HB_IMPORT_OPTIONS_INIT                                                                             \
   {                                                                                                        \
     sizeof(hb_import_options), NULL, NULL, HB_OWN_UID, HB_ACCESS_READ, 0, HB_WHOLE, NULL, HB_LEVEL_ANY, 0, \
-        0, HB_NO_DEADLINE, NULL, 0, HB_HOST_NONE, HB_MAP_VMM                                               \
+        0, HB_NO_DEADLINE, NULL, 0, HB_HOST_NONE, HB_MAP_VMM, 0                                            \
   }
 
 /* Acquires and maps. The same part of the same export imported again with the same access is the same
- * mapping, counted; no system call then, and never for what has ended. A wished address must be congruent to
- * the offset modulo the page size, or the GPU's granularity (HB_RANGE), and free (HB_ADDRESS). GPU memory is
- * mapped in whole chunks: what lies around the bytes asked for is reachable, too, by every GPU let in.
- * HB_NOT_FOUND, HB_GONE, HB_STALE, HB_REVOKED, HB_DENIED, HB_READ_ONLY, HB_LEVEL, HB_RANGE, HB_ADDRESS,
- * HB_NO_FDS, HB_QUOTA, HB_TIMEOUT, HB_NO_MEMORY, HB_DEVICE, HB_BAD_HANDLE, HB_UNSUPPORTED. On failure nothing
- * stays mapped, leased or open. */
+ * mapping, counted; no system call then, and never for what has ended, changed, or grown where it goes to the
+ * end: that is acquired and mapped anew, and who had it keeps what they have. A wished address must be
+ * congruent to the offset modulo the page size, or the GPU's granularity (HB_RANGE), and free (HB_ADDRESS).
+ * GPU memory is mapped in whole chunks: what lies around the bytes asked for is reachable, too, by every GPU
+ * let in. HB_NOT_FOUND, HB_GONE, HB_STALE, HB_REVOKED, HB_DENIED, HB_READ_ONLY, HB_LEVEL, HB_RANGE,
+ * HB_ADDRESS, HB_NO_FDS, HB_QUOTA, HB_TIMEOUT, HB_NO_MEMORY, HB_DEVICE, HB_BAD_HANDLE, HB_UNSUPPORTED. On
+ * failure nothing stays mapped, leased or open. */
 HB_API hb_status hb_import_open(hb_client* client, const hb_import_options* options, hb_import** ret_import,
                                 hb_error* error);
 
@@ -560,17 +568,22 @@ typedef struct hb_import_info {
   const hb_peer* peers; /* the GPUs that the exporter let in besides the owner's, in its order, then others
                            that this import let in; valid as long as the handle */
   size_t peer_count;
-  uint32_t mapping; /* HB_MAP_VMM, HB_MAP_EXTERNAL */
+  uint32_t mapping;        /* HB_MAP_VMM, HB_MAP_EXTERNAL */
+  uint64_t max_bytes;      /* the export may grow to so many; 0 = it does not grow */
+  uint64_t reserved_bytes; /* addresses held, from `ptr`: how far hb_import_refresh can go */
+  int asleep;              /* 1: hb_import_unmap: nothing is behind `ptr`, do not touch it */
 } hb_import_info;
 #define HB_IMPORT_INFO_INIT                                                                                \
   {                                                                                                        \
     sizeof(hb_import_info), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, {{0}, {0}, 0}, 0, -1, NULL, 0, \
-        HB_MAP_VMM                                                                                         \
+        HB_MAP_VMM, 0, 0, 0                                                                                \
   }
+/* What is mapped now: of before or after where another thread refreshes it meanwhile. */
 HB_API void hb_import_get_info(const hb_import* imported, hb_import_info* ret_info);
 
-/* 1 while what was imported is current; 0 once it was withdrawn, revoked, replaced or the session ended. A
- * read of shared memory, no system call. The mapping stays readable either way. */
+/* 1 while what was imported is current, though the export may have grown behind it; 0 once it was withdrawn,
+ * revoked, suspended, a chunk of it replaced, or the session ended. A read of shared memory, no system call.
+ * The mapping stays readable either way. */
 HB_API int hb_import_is_current(const hb_import* imported);
 
 HB_API hb_status hb_import_subkey(const hb_import* imported, uint64_t offset, uint64_t bytes, hb_key* ret_key,
@@ -891,6 +904,7 @@ typedef struct hb_stats {
   uint64_t refusals[HB_STATS_REFUSALS]; /* by -status: refusals[-HB_STALE] */
   uint64_t failed_frees; /* of the whole process: driver calls that failed while GPU memory was given back.
                             What they left is lost until the process ends */
+  uint64_t fetched_fds;  /* descriptors that came with imports and refreshes */
 } hb_stats;
 HB_API void hb_client_get_stats(const hb_client* client, hb_stats* ret_stats); /* fills by ret_stats->size */
 

@@ -194,6 +194,24 @@ class Memory {
   detail::Owner<hb_memory, hb_memory_free> memory_;
 };
 
+// Memory that becomes part of an export. What it names is borrowed for the length of a call.
+struct Source : hb_source {
+  Source() : hb_source HB_SOURCE_INIT {}
+  Source(const void* from, std::uint64_t count) : Source() {
+    ptr = from;
+    bytes = count;
+  }
+  Source(const Memory& whole) : Source(whole.data(), whole.size()) {}  // NOLINT: implicit is the point
+  explicit Source(const std::vector<hb_chunk>& descriptors) : Source() {
+    chunks = descriptors.data();
+    chunk_count = descriptors.size();
+  }
+  explicit Source(const std::vector<hb_hip_handle>& allocations) : Source() {
+    handles = allocations.data();
+    handle_count = allocations.size();
+  }
+};
+
 // Who has acknowledged a step, and who has not.
 class Acks {
  public:
@@ -243,6 +261,22 @@ class Export {
     detail::call(hb_export_withdraw, export_.get(), deadline.ns(), &withdrawn);
     return withdrawn;
   }
+  void append(const Source& source, Deadline deadline = {}) {
+    detail::call(hb_export_append, export_.get(), &source, deadline.ns());
+  }
+  void replace(std::uint64_t first_chunk, const Source& source, Deadline deadline = {}) {
+    detail::call(hb_export_replace, export_.get(), first_chunk, &source, deadline.ns());
+  }
+  // Waits so long for the holders to unmap; `holders` of the result says how many have not.
+  hb_suspended suspend(std::chrono::nanoseconds wait = {}, Deadline deadline = {}) {
+    hb_suspended suspended = HB_SUSPENDED_INIT;
+    const auto ns = wait.count() < 0 ? 0 : static_cast<std::uint64_t>(wait.count());
+    detail::call(hb_export_suspend, export_.get(), ns, deadline.ns(), &suspended, nullptr);
+    return suspended;
+  }
+  void resume(const Source& source, Deadline deadline = {}) {
+    detail::call(hb_export_resume, export_.get(), &source, deadline.ns());
+  }
   // A key that pins, once.
   Key ticket(const TicketOptions& options = {}) {
     hb_key key;
@@ -283,13 +317,21 @@ class Import {
     const hb_import_info now = info();
     return {static_cast<const char*>(now.metadata), now.metadata_bytes};
   }
-  // A read of shared memory. False once withdrawn, revoked, replaced, or the session was lost.
+  // A read of shared memory. False once withdrawn, revoked, suspended, replaced, or the session was lost.
   bool is_current() const noexcept { return hb_import_is_current(import_.get()) != 0; }
   Key subkey(std::uint64_t offset, std::uint64_t bytes) const {
     hb_key key;
     detail::call(hb_import_subkey, import_.get(), offset, bytes, &key);
     return Key(key);
   }
+  // To the present layout, in place. Alters what size() says, never data().
+  hb_refreshed refresh(Deadline deadline = {}) {
+    hb_refreshed refreshed = HB_REFRESHED_INIT;
+    detail::call(hb_import_refresh, import_.get(), deadline.ns(), &refreshed);
+    return refreshed;
+  }
+  // Gives way to a sleep of the export, until refresh().
+  void unmap() { detail::call(hb_import_unmap, import_.get()); }
   // Of what it maps.
   Key ticket(const TicketOptions& options = {}) {
     hb_key key;
@@ -415,6 +457,7 @@ struct ExportOptions {
   std::string metadata;
   std::vector<hb_acl_entry> acl;
   std::uint32_t max_access = 0;              // 0 = all that the descriptors allow
+  std::uint64_t max_bytes = 0;               // it may grow to so many; 0 = it cannot
   std::optional<hb_device_id> device;        // of descriptors and handles: the GPU they are on
   std::uint32_t memory = HB_MEMORY_UNKNOWN;  // of a pointer: what you vouch for
   std::uint32_t lifetime = HB_LIFETIME_OWNER;
@@ -440,7 +483,8 @@ struct ImportOptions {
   bool wait = false;  // for the name
   Devices peers;      // of this process, besides the owner's GPU
   HostAccess host_access = HostAccess::kNone;
-  bool external = false;  // HB_MAP_EXTERNAL
+  bool external = false;            // HB_MAP_EXTERNAL
+  std::uint64_t reserve_bytes = 0;  // 0 = what the export may grow to
   Deadline deadline;
 };
 
@@ -587,6 +631,7 @@ class Client {
     given.acl = options.acl.data();
     given.acl_count = options.acl.size();
     given.max_access = options.max_access;
+    given.max_bytes = options.max_bytes;
     given.device = options.device ? &*options.device : nullptr;
     given.memory = options.memory;
     given.lifetime = options.lifetime;
@@ -622,6 +667,7 @@ class Client {
     given.peer_count = options.peers.count();
     given.host_access = static_cast<std::uint32_t>(options.host_access);
     given.mapping = options.external ? HB_MAP_EXTERNAL : HB_MAP_VMM;
+    given.reserve_bytes = options.reserve_bytes;
     given.deadline_ns = options.deadline.ns();
     return given;
   }
@@ -645,5 +691,7 @@ class Client {
 };
 
 }  // namespace hipbroker
+
+#include "hipbroker/group.hpp"
 
 #endif

@@ -9,7 +9,6 @@
 #include <cstdio>
 
 #include "hipbroker/hipbroker.h"
-#include "providers/host_blocks.h"
 #include "providers/host_pages.h"
 #include "wire/limits.h"
 
@@ -30,6 +29,8 @@ std::uint64_t max_map_count() {
 }  // namespace
 
 std::uint64_t host_teardown_failures() { return g_teardown_failures.load(std::memory_order_relaxed); }
+
+void note_host_teardown_failure() { g_teardown_failures.fetch_add(1, std::memory_order_relaxed); }
 
 std::uint64_t page_bytes() {
   static const auto bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -92,10 +93,6 @@ Result<std::unique_ptr<ImportedRange>> HostProvider::begin_import(const RangeReq
                                   ": they must agree modulo the page size " + std::to_string(page)));
   }
   return begin_host_import(request);
-}
-
-Result<std::unique_ptr<BlockRange>> HostProvider::reserve(const AllocateRequest& request) {
-  return reserve_host_blocks(request);
 }
 
 }  // namespace hb::client

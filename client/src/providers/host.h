@@ -18,5 +18,6 @@ class HostProvider final : public Provider {
 // Mappings that could not be replaced while memory was given back, in this process: they last as long as the
 // range around them.
 [[nodiscard]] std::uint64_t host_teardown_failures();
+void note_host_teardown_failure();
 
 }  // namespace hb::client

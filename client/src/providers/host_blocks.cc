@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
-#include "providers/host_blocks.h"
+//
+// Blocks of host memory: a sealed memfd each.
+#include "providers/block_range.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -12,6 +14,7 @@
 
 #include "fd_room.h"
 #include "hipbroker/hipbroker.h"
+#include "providers/host.h"
 #include "providers/host_object.h"
 
 namespace hb::client {
@@ -82,7 +85,7 @@ class HostBlocks final : public BlockRange {
 
 }  // namespace
 
-Result<std::unique_ptr<BlockRange>> reserve_host_blocks(const AllocateRequest& request) {
+Result<std::unique_ptr<BlockRange>> HostProvider::reserve(const AllocateRequest& request) {
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const std::uint64_t block = request.chunk_bytes;
   if (block % page != 0)

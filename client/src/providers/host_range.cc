@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hipbroker/hipbroker.h"
+#include "providers/host.h"
 #include "providers/host_pages.h"
 
 namespace hb::client {
@@ -25,6 +26,7 @@ class HostRange final : public ImportedRange {
     span_ = page_up(lead_ + std::max(request.bytes, request.reserve_bytes));
   }
   ~HostRange() override {
+    keep_replaced();
     if (base_ != nullptr) ::munmap(base_, span_);
   }
 
@@ -39,7 +41,8 @@ class HostRange final : public ImportedRange {
                               "shares a page of addresses with the chunk before it; acquire the "
                               "descriptors instead"));
     const bool whole = place->start == 0 && place->bytes == span_;
-    placed_.reserve(placed_.size() + 1);
+    // Before anything is mapped, and not one by one: there may be 65,536.
+    if (placed_.size() == placed_.capacity()) placed_.reserve(2 * placed_.size() + 1);
     if (base_ == nullptr && !whole) {
       auto reserved = put(PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0, nullptr);
       if (!reserved) return reserved;
@@ -89,11 +92,31 @@ class HostRange final : public ImportedRange {
     void* const trial = ::mmap(nullptr, place->bytes, protection(), MAP_SHARED, fd, place->offset);
     if (trial == MAP_FAILED) return refused(SysError::last("mmap"), part);
     ::munmap(trial, place->bytes);
+    if (put_away_.size() == put_away_.capacity()) put_away_.reserve(2 * put_away_.size() + 1);
+    // Of 0 bytes: a second mapping of the same pages, the first stays.
+    void* const old = ::mremap(base_ + place->start, 0, place->bytes, MREMAP_MAYMOVE);
+    if (old == MAP_FAILED) return refused(SysError::last("mremap"), part);
+    put_away_.push_back({place->start, place->bytes, old});
     if (::mmap(base_ + place->start, place->bytes, protection(), MAP_SHARED | MAP_FIXED, fd, place->offset) ==
         MAP_FAILED)
       return refused(SysError::last("mmap"), part);
     return {};
   }
+
+  void undo_replaced() noexcept override {
+    for (auto old = put_away_.rbegin(); old != put_away_.rend(); ++old)
+      if (::mremap(old->pages, old->bytes, old->bytes, MREMAP_MAYMOVE | MREMAP_FIXED, base_ + old->start) ==
+          MAP_FAILED)
+        note_host_teardown_failure();
+    put_away_.clear();
+  }
+
+  void keep_replaced() noexcept override {
+    for (const PutAway& old : put_away_) ::munmap(old.pages, old.bytes);
+    put_away_.clear();
+  }
+
+  [[nodiscard]] std::uint64_t part_at(std::size_t index) const override { return placed_[index].at; }
 
   void cut(std::uint64_t bytes) noexcept override {
     const std::uint64_t end = end_of_mapped();
@@ -121,6 +144,12 @@ class HostRange final : public ImportedRange {
     std::uint64_t start;
     std::uint64_t bytes;
     off_t offset;  // in its object
+  };
+
+  struct PutAway {
+    std::uint64_t start;
+    std::uint64_t bytes;
+    void* pages;
   };
 
   [[nodiscard]] int protection() const { return request_.writable ? PROT_READ | PROT_WRITE : PROT_READ; }
@@ -215,6 +244,7 @@ class HostRange final : public ImportedRange {
   char* base_ = nullptr;
   bool asleep_ = false;
   std::vector<Placed> placed_;  // in address order
+  std::vector<PutAway> put_away_;
 };
 
 }  // namespace

@@ -120,6 +120,11 @@ class ImportedRange {
   // still, or again; on a GPU there is a moment when neither is, and where the old one could not be mapped
   // again the error says so.
   [[nodiscard]] virtual Result<void> replace(const Part& part) = 0;
+  // What replace() put away is kept until one of the two: all of it is mapped again in its place, or let go.
+  virtual void undo_replaced() noexcept = 0;
+  virtual void keep_replaced() noexcept = 0;
+  // Where the part that is mapped `index`th begins, from the first byte asked for.
+  [[nodiscard]] virtual std::uint64_t part_at(std::size_t index) const = 0;
   // Unmaps the parts that begin at `bytes` bytes from the first byte or behind; the addresses stay.
   virtual void cut(std::uint64_t bytes) noexcept = 0;
   // Unmaps all and lets go of it. The addresses stay, where that does not keep the memory.

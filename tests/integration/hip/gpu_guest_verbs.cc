@@ -74,6 +74,7 @@ Message control(ActorState&, const Message& m) {
   for (const char* what :
        {"handles", "imports", "mappings", "reservations", "violations", "waiting", "null_stream"})
     out.emplace(what, hip().fake_hip_count(what));
+  out.emplace("device_bytes", hip().fake_hip_device_bytes(kDefaultDevice));
   for (const char* call : {"hipMemcpy", "hipMemcpyAsync", "hipDeviceSynchronize", "hipStreamSynchronize",
                            "hipInit", "hipMemImportFromShareableHandle", "hipMemMap", "hipMemUnmap"})
     out.emplace(call, hip().fake_hip_count((std::string("calls:") + call).c_str()));

@@ -22,6 +22,7 @@ const VerbTable& of_every_actor() {
     VerbTable out;
     add_memory_verbs(out);
     add_export_verbs(out);
+    add_life_verbs(out);
     return out;
   }();
   return table;
@@ -132,12 +133,28 @@ Message create_export(ActorState& state, const Message& m) {
   return of_every_actor().at("export")(state, asked);
 }
 
-// pattern import= chunk_bytes= [first=]
+// append, replace, resume: of what `objects` made
+Message source_verb(ActorState& state, const Message& m, const char* verb) {
+  Message asked = m;
+  if (has(m, "fds")) {
+    asked.insert_or_assign("mem", text_of(m, "fds"));
+    asked.erase("fds");
+    asked.erase("bytes");  // of each: all of it
+  }
+  return of_every_actor().at(verb)(state, asked);
+}
+Message append(ActorState& state, const Message& m) { return source_verb(state, m, "append"); }
+Message replace(ActorState& state, const Message& m) { return source_verb(state, m, "replace"); }
+Message resume(ActorState& state, const Message& m) { return source_verb(state, m, "resume"); }
+
+// pattern import= chunk_bytes= [first=] [from=] [count=]
 Message pattern(ActorState& state, const Message& m) {
   const Bytes bytes = bytes_of(state, {{"import", text_of(m, "import", "i")}});
   const std::uint64_t size = number_of(m, "chunk_bytes", kGpuChunk);
   const std::uint64_t first = number_of(m, "first");
-  for (std::uint64_t i = 0; i * size < bytes.size; ++i) {
+  const std::uint64_t from = number_of(m, "from");
+  const std::uint64_t end = from + number_of(m, "count", bytes.size / size);
+  for (std::uint64_t i = from; i < end && i * size < bytes.size; ++i) {
     // Both ends, put side by side, are an object of two pages.
     std::vector<unsigned char> ends(2 * kPage);
     const unsigned char* at = bytes.at + i * size;
@@ -173,6 +190,9 @@ void add_gpu_memory_verbs(VerbTable& table) {
   table["objects"] = objects;
   table["put"] = put;
   table["export"] = create_export;
+  table["append"] = append;
+  table["replace"] = replace;
+  table["resume"] = resume;
   table["pattern"] = pattern;
   table["try_write"] = try_write;
 }

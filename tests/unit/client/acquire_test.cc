@@ -47,6 +47,7 @@ class AnAcquire : public testing::Test {
     return std::async(std::launch::async, [this] {
       return client::acquire(*client_, request_, [this](const Grant&, const GrantPage& page) -> Result<void> {
         pages_.push_back(page.fds.size());
+        firsts_ += page.first ? 1 : 0;
         return {};
       });
     });
@@ -80,6 +81,7 @@ class AnAcquire : public testing::Test {
   std::shared_ptr<client::Client> client_;
   client::AcquireRequest request_;
   std::vector<std::size_t> pages_;
+  int firsts_ = 0;
 };
 
 // Room for so many descriptors more, for as long as it lives. The limit is one of numbers, not of how many
@@ -129,6 +131,30 @@ TEST_F(AnAcquire, FetchesPageAfterPage) {
     EXPECT_EQ(pages_, (std::vector<std::size_t>{2, 1}));
   }
   EXPECT_EQ(released(peer().expect(FrameType::kRelease)), 5u);
+}
+
+TEST_F(AnAcquire, BeginsAnewWhereTheExportChangesBetweenTwoPages) {
+  const UniqueFd object = sealed_memfd(4096, 1);
+  for (const hb_status changed : {HB_STALE, HB_SUSPENDED}) {
+    pages_.clear();
+    auto acquired = start();
+    if (changed == HB_STALE) peer().answer_share_page(1);
+    peer().reply(peer().expect(FrameType::kAcquire), grant(5, 3, 2), {object.get(), object.get()});
+    pb::Error stale;
+    stale.set_status(changed);
+    peer().refuse(peer().expect(FrameType::kFetch), stale);
+    EXPECT_EQ(released(peer().expect(FrameType::kRelease)), 5u);
+    const PeerFrame again = peer().expect(FrameType::kAcquire);
+    pb::AcquireReply whole = grant(6, 3, 3);
+    whole.set_layout_version(2);
+    peer().reply(again, whole, {object.get(), object.get(), object.get()});
+    const auto result = acquired.get();
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(result->grant.layout_version, 2u);
+    EXPECT_EQ(pages_, (std::vector<std::size_t>{2, 3}));
+    EXPECT_EQ(firsts_, 2);
+    firsts_ = 0;
+  }
 }
 
 TEST_F(AnAcquire, GivesATruncatedPageBackAndAsksForHalf) {

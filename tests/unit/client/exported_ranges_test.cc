@@ -59,8 +59,10 @@ TEST(TheExportedRanges, HoldNothingWithoutAnAddress) {
 
 TEST(TheExportedRanges, GoWithTheirRecord) {
   auto record = std::make_shared<ExportRecord>();
-  record->ranges = ExportedRanges::announce({{0x5000, 0x1000}}, mark());
-  EXPECT_TRUE(record->ranges.publish(record));
+  std::vector<ExportedRanges::Ticket> ranges;
+  ranges.push_back(ExportedRanges::announce({{0x5000, 0x1000}}, mark()));
+  EXPECT_TRUE(ranges[0].publish(record));
+  record->set_layout(std::make_shared<ExportRecord::Layout>(), std::move(ranges));
   EXPECT_EQ(found(0x5000, 1), 1u);
   record.reset();
   EXPECT_FALSE(ExportedRanges::find()->may_overlap(0x5000, 1));

@@ -28,6 +28,9 @@ class CountedRange final : public client::ImportedRange {
   ~CountedRange() override { ++unmapped_; }
   Result<void> map(const Part&) override { return {}; }
   client::Result<void> replace(const Part&) override { return {}; }
+  void undo_replaced() noexcept override {}
+  void keep_replaced() noexcept override {}
+  std::uint64_t part_at(std::size_t) const override { return 0; }
   void cut(std::uint64_t) noexcept override {}
   void sleep() noexcept override {}
   client::Result<void> wake() override { return {}; }

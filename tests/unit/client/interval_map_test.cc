@@ -43,6 +43,7 @@ TEST(AnIntervalMap, LosesOnlyWhatTheRemoverAdded) {
   const auto sleeper = map.add({0x1000, 0x1000, Origin::kAllocated, {}, {}});
   const auto guest = map.add({0x1000, 0x1000, Origin::kImported, {}, {}});
   map.remove(at(0x1000), sleeper);
+  ASSERT_TRUE(map.find(at(0x1000)));
   EXPECT_EQ(map.find(at(0x1000))->origin, Origin::kImported);
   map.remove(at(0x1000), guest);
   EXPECT_FALSE(map.find(at(0x1000)));

@@ -47,10 +47,12 @@ class OwnMemory : public testing::Test {
     record->session = session_;
     record->id = 7;
     record->name = "kv";
-    record->memory = memory_;
-    record->library_memory = true;
-    record->ranges = announce();
-    EXPECT_TRUE(record->ranges.publish(record));
+    auto layout = std::make_shared<ExportRecord::Layout>();
+    layout->parts.push_back({0, kPage, memory_->allocation().ptr(), memory_, true});
+    std::vector<ExportedRanges::Ticket> ranges;
+    ranges.push_back(announce());
+    EXPECT_TRUE(ranges[0].publish(record));
+    record->set_layout(std::move(layout), std::move(ranges));
     return record;
   }
   [[nodiscard]] ExportRequest request(std::uint64_t offset, std::uint64_t bytes) const {
@@ -91,7 +93,12 @@ TEST_F(OwnMemory, SleepsUnlessAnExportOfItIsAliveAndNotSuspended) {
 // Exports outlive the library's memory, and that of another may lie at the same place.
 TEST_F(OwnMemory, IsNotHeldByAnExportOfWhatWasThereBefore) {
   const auto record = exported();
-  record->memory.reset();
+  auto layout = std::make_shared<ExportRecord::Layout>(*record->layout());
+  layout->parts[0].memory.reset();
+  std::vector<ExportedRanges::Ticket> ranges;
+  ranges.push_back(announce());
+  EXPECT_TRUE(ranges[0].publish(record));
+  record->set_layout(std::move(layout), std::move(ranges));
   EXPECT_TRUE(memory_->sleep());
 }
 

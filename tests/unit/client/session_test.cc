@@ -138,6 +138,30 @@ TEST_F(ASession, TakesBackAnExportThatCameTooLate) {
   }
 }
 
+TEST_F(ASession, LeavesAGroupThatWasJoinedTooLate) {
+  EXPECT_EQ(session_->call(FrameType::kJoin, {}, {}, soon(), Late::kJoin).error().status, HB_TIMEOUT);
+  const PeerFrame join = peer().expect(FrameType::kJoin);
+  peer().expect(FrameType::kCancel);
+  pb::JoinReply reply;
+  reply.set_group_id(7);
+  reply.add_members()->mutable_grant()->set_lease_id(98);
+  reply.add_members()->set_rank(1);
+  reply.add_members()->mutable_grant()->set_lease_id(99);
+  const UniqueFd object = sealed_memfd(4096, 1);
+  peer().reply(join, reply, {object.get()});
+  auto ping = call(FrameType::kPing);
+  pb::Leave left;
+  ASSERT_TRUE(left.ParseFromString(peer().expect(FrameType::kLeave).body));
+  EXPECT_EQ(left.group_id(), 7u);
+  for (const std::uint64_t lease : {98u, 99u}) {
+    pb::Release released;
+    ASSERT_TRUE(released.ParseFromString(peer().expect(FrameType::kRelease).body));
+    EXPECT_EQ(released.lease_id(), lease);
+  }
+  peer().reply(peer().expect(FrameType::kPing), pb::PingReply());
+  EXPECT_TRUE(ping.get().has_value());
+}
+
 TEST_F(ASession, ClosesPendingCallsWhenTheDaemonGoes) {
   auto one = call(FrameType::kPing);
   auto two = call(FrameType::kList);

@@ -88,6 +88,9 @@ class ExternalRange final : public ImportedRange {
   Result<void> replace(const Part& part) override {
     return refuse(cannot("chunk " + std::to_string(part.chunk) + ": replacement in place").value(), part);
   }
+  void undo_replaced() noexcept override {}
+  void keep_replaced() noexcept override {}
+  [[nodiscard]] std::uint64_t part_at(std::size_t) const override { return 0; }
   void cut(std::uint64_t bytes) noexcept override {
     if (bytes == 0) destroy();
   }

@@ -34,7 +34,8 @@ class HipRange final : public ImportedRange {
                       "part of one lies between them; acquire the descriptors instead"));
     const Placed placed{part.at, part.object.offset, part.object.bytes,
                         part.object.offset + part.object.bytes == chunk->bytes};
-    placed_.reserve(placed_.size() + 1);
+    // Before anything is mapped, and not one by one: there may be 65,536.
+    if (placed_.size() == placed_.capacity()) placed_.reserve(2 * placed_.size() + 1);
     if (auto added = import_.add({&*chunk, 1}); !added) return added;
     placed_.push_back(placed);
     return {};
@@ -64,6 +65,10 @@ class HipRange final : public ImportedRange {
     }
     return import_.replace(index, std::move(*chunk));
   }
+
+  void undo_replaced() noexcept override { import_.range().undo_replaced(); }
+  void keep_replaced() noexcept override { import_.range().keep_replaced(); }
+  [[nodiscard]] std::uint64_t part_at(std::size_t index) const override { return placed_[index].at; }
 
   void cut(std::uint64_t bytes) noexcept override {
     while (!placed_.empty() && placed_.back().at >= bytes) placed_.pop_back();

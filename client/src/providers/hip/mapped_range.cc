@@ -124,7 +124,10 @@ Result<void> MappedRange::add(OwnedHandle handle, std::size_t bytes, std::int64_
   }
   if (auto mapped = map_chunk(chunks_.back(), access_, doing); !mapped)
     return failed(std::move(mapped.error()));
-  set_count(count_ + 1);
+  // One by one: there may be 65,536.
+  host_granted_.store(chunks_.back().host, std::memory_order_relaxed);
+  mapped_ += bytes;
+  ++count_;
   return {};
 }
 
@@ -173,10 +176,10 @@ void MappedRange::restore(Chunk& chunk, const std::string& doing, Error& error) 
                    " must not be used before another replacement";
 }
 
-Result<void> MappedRange::replace(std::size_t index, OwnedHandle handle, std::int64_t number) {
+// On success `fresh` has what was there.
+Result<void> MappedRange::exchange(std::size_t index, Chunk& fresh, std::int64_t number) {
   const std::string doing = chunk_name(number);
   Chunk& chunk = chunks_[index];
-  Chunk fresh{std::move(handle), chunk.at, chunk.bytes, false, chunk.host};
   auto done = chunk.mapped ? unmap_one(chunk, doing) : Result<void>();
   const bool gap = !chunk.mapped;
   if (done) done = put(fresh, access_of(chunk), doing);
@@ -184,14 +187,52 @@ Result<void> MappedRange::replace(std::size_t index, OwnedHandle handle, std::in
     if (fresh.mapped) static_cast<void>(unmap_one(fresh, doing));
     if (gap) restore(chunk, doing, done.error());
     done.error().chunk = number;
+    return done;
   }
   const DriverScope scope(context_->hip(), DriverScope::kAnyDevice);
-  if (done) {
-    fresh.handle.swap(chunk.handle);
-    chunk.mapped = true;
-  }
-  fresh.handle.release();  // the old one, or the one that has no place
+  fresh.handle.swap(chunk.handle);
+  chunk.mapped = true;
   return done;
+}
+
+Result<void> MappedRange::replace(std::size_t index, OwnedHandle handle, std::int64_t number) {
+  Chunk fresh{std::move(handle), chunks_[index].at, chunks_[index].bytes, false, chunks_[index].host};
+  {
+    const std::lock_guard guard(process_lock());
+    if (replaced_.size() == replaced_.capacity()) replaced_.reserve(2 * replaced_.size() + 1);
+  }
+  auto done = exchange(index, fresh, number);
+  if (done) {
+    const std::lock_guard guard(process_lock());
+    replaced_.push_back({index, number, std::move(fresh.handle)});
+    return done;
+  }
+  const DriverScope scope(context_->hip(), DriverScope::kAnyDevice);
+  fresh.handle.release();
+  return done;
+}
+
+void MappedRange::undo_replaced() noexcept {
+  if (replaced_.empty() || untouchable()) return;
+  for (auto old = replaced_.rbegin(); old != replaced_.rend(); ++old) {
+    Chunk fresh{std::move(old->handle), chunks_[old->index].at, chunks_[old->index].bytes, false,
+                chunks_[old->index].host};
+    if (!exchange(old->index, fresh, old->number)) note_teardown(kUnknownError);
+    old->handle.swap(fresh.handle);
+  }
+  keep_replaced();
+}
+
+void MappedRange::keep_replaced() noexcept {
+  if (replaced_.empty()) return;
+  if (untouchable()) {
+    for (Replaced& old : replaced_) old.handle.forget();
+  } else {
+    const DriverScope scope(context_->hip(), DriverScope::kAnyDevice);
+    for (Replaced& old : replaced_) old.handle.release();
+  }
+  const std::lock_guard guard(process_lock());
+  replaced_.clear();
 }
 
 // ---- several ------------------------------------------------------------------------------------
@@ -269,6 +310,7 @@ Result<void> MappedRange::wake() {
 
 MappedRange::~MappedRange() {
   if (reserved_ == nullptr) return;  // never came to be; perhaps inside a DriverScope
+  keep_replaced();
   count_ = 0;
   drop(0, true);
 }

@@ -51,7 +51,10 @@ class MappedRange {
   // Another allocation of the same size in the place of one. No runtime does it in one step: for a moment
   // nothing is mapped there. After an error the old one is mapped again; where even that fails the error says
   // so, it counts as a teardown failure, and a later replace() of that chunk may fill the gap.
+  // What was there is kept: undo_replaced() maps it again, keep_replaced() lets it go.
   [[nodiscard]] Result<void> replace(std::size_t index, OwnedHandle handle, std::int64_t chunk);
+  void undo_replaced() noexcept;
+  void keep_replaced() noexcept;
   // Keeps the first `count` allocations.
   void cut(std::size_t count) noexcept;
   // Keeps none, and where addresses alone would pin the memory not even those.
@@ -88,6 +91,7 @@ class MappedRange {
   void unmap_from(std::size_t first);
   [[nodiscard]] Result<void> unmap_one(Chunk& chunk, const std::string& doing);
   [[nodiscard]] Result<void> put(Chunk& chunk, const Access& access, const std::string& doing);
+  [[nodiscard]] Result<void> exchange(std::size_t index, Chunk& fresh, std::int64_t chunk);
   void restore(Chunk& chunk, const std::string& doing, Error& error);
   void drop(std::size_t first, bool addresses_too) noexcept;
   void set_count(std::size_t count);
@@ -105,8 +109,14 @@ class MappedRange {
   std::size_t mapped_ = 0;
   bool asleep_ = false;
   std::atomic<bool> host_granted_{false};
-  std::size_t count_ = 0;      // of whole ones; what lies behind them is to be given back
-  std::vector<Chunk> chunks_;  // under the vmm lock, and process_lock() for the sake of forked children
+  std::size_t count_ = 0;  // of whole ones; what lies behind them is to be given back
+  struct Replaced {
+    std::size_t index;
+    std::int64_t number;
+    OwnedHandle handle;
+  };
+  std::vector<Replaced> replaced_;  // oldest first; as chunks_
+  std::vector<Chunk> chunks_;       // under the vmm lock, and process_lock() for the sake of forked children
 };
 
 // From exit() on, until the process is gone, the runtime may have been taken down already: is_exiting()
