@@ -56,7 +56,7 @@ Table exports_table(std::span<const hb_listed* const> exports) {
                               {"AGE", kRight, 0, 1},
                               {"COMMAND", Column::Align::kLeft, 7, 0},
                               {"NAME", Column::Align::kLeft, 12, 0}};
-  if (states) columns.insert(columns.end() - 2, {"STATE", Column::Align::kLeft, 5, 0});
+  if (states) columns.insert(columns.end() - 2, {"STATE", Column::Align::kLeft, 4, 0});
   Table table(std::move(columns));
   for (const hb_listed* e : exports) {
     std::vector<std::string> cells{
