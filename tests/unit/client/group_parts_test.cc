@@ -4,6 +4,7 @@
 // Parts of a join: the answer taken apart, and addresses for a row of mappings.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "flat_addresses.h"
@@ -36,9 +37,18 @@ class JoinAnswer : public testing::Test {
       reply.fds.emplace_back(::dup(STDERR_FILENO));
       numbers_.push_back(reply.fds.back().get());
     }
-    return take_apart(nullptr, joined_, reply);
+    return take_apart(session_, joined_, reply);
   }
 
+  static std::shared_ptr<Session> session_over(UniqueFd* peer) {
+    int ends[2];
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    *peer = UniqueFd(ends[1]);
+    return std::make_shared<Session>(UniqueFd(ends[0]), "/nowhere", ProcessMark::take().value());
+  }
+
+  UniqueFd peer_;  // takes the leases that are given back
+  std::shared_ptr<Session> session_ = session_over(&peer_);
   msg::JoinReply joined_;
   std::vector<int> numbers_;
 };
