@@ -25,13 +25,13 @@ void World::join(Actor& actor, const Command& c) {
   const Principal& who = who_is(actor);
   const std::uint64_t me = actor.session.value;
   JoinRequest r;
-  r.name = kNames[1 + c.at(2, 2)];
-  r.world = std::array{2u, 2u, 3u, 2u, 1u, 2u, 3u, 2u}[c.rest(2, 2) % 8];
+  r.name = kNames[c.at(2, 8) == 0 ? 2 : 1];
+  r.world = std::array{2u, 2u, 3u, 2u, 1u, 2u, 3u, 2u}[c.rest(2, 8) % 8];
   r.offer = ExportId{pick_export(actor, c.bytes[3])};
-  r.agreement = c.at(4, 8) == 0 ? "other" : "";
-  r.any_layout = c.rest(4, 8) % 4 != 0;
-  r.access = c.at(5, 3) == 0 ? Access::kReadWrite : Access::kRead;
-  r.max_handles = c.rest(5, 3) % 5;
+  r.agreement = c.at(4, 16) == 0 ? "other" : "";
+  r.any_layout = c.rest(4, 16) != 1;
+  r.access = c.at(5, 6) == 0 ? Access::kReadWrite : Access::kRead;
+  r.max_handles = c.rest(5, 6) % 5;
   r.wait_ns = c.at(6, 8) == 0 ? 0 : (1 + c.bytes[6]) * kTick + 1;
   std::uint64_t number = model_.group_named(who.scope.value, who.uid, r.name);
   if (number != 0) {
