@@ -242,9 +242,16 @@ ReplyBody joined_again(Call& call, const Asker& asker, GroupId id) {
   for (const Membership place : asker.session.groups) {
     if (group == nullptr || place.group != id.slot()) continue;
     if (group->phase == GroupPhase::kEnded) return group->end;
-    for (const LeaseId lease : group->ranks.at(place.rank).leases)
-      if (call.core.leases.find(lease) == nullptr)
+    for (const LeaseId id : group->ranks.at(place.rank).leases) {
+      const Lease* const lease = call.core.leases.find(id);
+      if (lease == nullptr)
         return failure(HB_NOT_HELD, "this join was answered before and a lease of it has been released");
+      // Asleep there are no chunks to describe; others are not those that were granted.
+      if (!lease->current)
+        return failure(HB_STALE,
+                       "this join was answered before and chunks of a rank have changed since; refresh the "
+                       "leases, or leave the group");
+    }
     return joined(call, place.group, place.rank);
   }
   return failure(HB_GONE, "this join was answered before and the group was left");

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the hipbroker authors
 //
 // How groups end: for all at once, with one error that names who.
+#include <algorithm>
 #include <utility>
 
 #include "core/ending.h"
@@ -72,13 +73,19 @@ void end_by(Call& call, Membership place, std::string_view what) {
   end_group(call, place.group, error);
 }
 
+// A meeting whose ranks were not all there has gone with its end: nothing is left to drop.
+void drop_if_member(Call& call, const Session& session, Membership place) {
+  if (std::find(session.groups.begin(), session.groups.end(), place) != session.groups.end())
+    drop_member(call, place.group, place.rank);
+}
+
 }  // namespace
 
 Outcome leave(Call& call, Asker& asker, const LeaveRequest& request) {
   for (const Membership place : asker.session.groups) {
     if (call.core.groups.id_of(place.group) != request.group) continue;
     end_by(call, place, "left the group");
-    drop_member(call, place.group, place.rank);
+    drop_if_member(call, asker.session, place);
     return failure(HB_OK);
   }
   return failure(HB_NOT_HELD, "group ", request.group.value, " was not joined by this session, or was left");
@@ -88,8 +95,7 @@ void leave_groups(Call& call, Session& session) {
   while (!session.groups.empty()) {
     const Membership place = session.groups.back();
     end_by(call, place, "died or closed its session");
-    // Of a meeting nothing is left then.
-    if (!session.groups.empty() && session.groups.back() == place) drop_member(call, place.group, place.rank);
+    drop_if_member(call, session, place);
   }
 }
 

@@ -2,10 +2,9 @@
  * Copyright (c) 2026 the hipbroker authors
  *
  * A symmetric heap: every rank of a job sees the memory of every other at base + rank * stride, and it grows.
- * Run one a rank, all at once: `symmetric_heap RANK WORLD`. */
+ * Run one a rank, all at once: `symmetric_heap 0of4`, `symmetric_heap 1of4` .... */
 #include <hipbroker/hipbroker.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MINUTE ((uint64_t)60 * 1000000000)
@@ -32,13 +31,13 @@ int main(int argc, char** argv) {
   hb_client* client;
   hb_memory* heap;
   hb_group* group;
-  uint32_t rank;
+  unsigned rank;
+  unsigned world;
   uint32_t next;
-  if (argc != 3) {
-    fprintf(stderr, "usage: symmetric_heap RANK WORLD\n");
+  if (argc != 2 || sscanf(argv[1], "%uof%u", &rank, &world) != 2) {
+    fprintf(stderr, "usage: symmetric_heap RANKofWORLD\n");
     return 64;
   }
-  rank = (uint32_t)atoi(argv[1]);
   if (hb_client_open(&where, &client, &error)) return failed("hb_client_open", &error);
 
   size.bytes = CHUNK;
@@ -48,7 +47,7 @@ int main(int argc, char** argv) {
 
   options.name = "symmetric_heap";
   options.rank = rank;
-  options.world = (uint32_t)atoi(argv[2]);
+  options.world = world;
   options.ptr = hb_memory_ptr(heap);
   options.bytes = CHUNK;
   options.max_bytes = 8 * CHUNK;

@@ -20,12 +20,32 @@ class GroupRanks : public EveryMemory {
   Actor& add_rank(std::uint64_t chunks, std::uint64_t reserve_chunks = 0) {
     const std::size_t rank = ranks.size();
     ranks.push_back(actor());
-    allocate(ranks.back(), rank, chunks, reserve_chunks);
+    own.push_back(allocate(ranks.back(), rank, chunks, reserve_chunks));
     return ranks.back();
   }
-  static void allocate(Actor& actor, std::size_t rank, std::uint64_t chunks, std::uint64_t reserve_chunks) {
-    actor.ok("alloc", {{"bytes", chunks * unit()}, {"chunk", unit()}, {"reserve", reserve_chunks * unit()}});
-    actor.ok("fill", {{"mem", "m"}, {"seed", seed_of(rank)}});
+  // Known bytes at an address: of host memory all of them, of a GPU's the first page of each chunk.
+  static void put(Actor& actor, std::uint64_t ptr, std::uint64_t bytes, std::uint64_t seed) {
+    each_part(bytes, [&](std::uint64_t at, std::uint64_t size) {
+      actor.ok("fill", {{"ptr", ptr + at}, {"size", size}, {"at", at}, {"seed", seed}});
+    });
+  }
+  static void expect_bytes(Actor& actor, std::uint64_t ptr, std::uint64_t bytes, std::uint64_t seed) {
+    each_part(bytes, [&](std::uint64_t at, std::uint64_t size) {
+      actor.ok("check", {{"ptr", ptr + at}, {"size", size}, {"at", at}, {"seed", seed}});
+    });
+  }
+  template <class Use>
+  static void each_part(std::uint64_t bytes, Use use) {
+    if (!on_gpu()) return use(std::uint64_t{0}, bytes);
+    for (std::uint64_t at = 0; at < bytes; at += unit()) use(at, kPage);
+  }
+  // Where it is.
+  static std::uint64_t allocate(Actor& actor, std::size_t rank, std::uint64_t chunks,
+                                std::uint64_t reserve_chunks) {
+    const Answer made = actor.ok(
+        "alloc", {{"bytes", chunks * unit()}, {"chunk", unit()}, {"reserve", reserve_chunks * unit()}});
+    put(actor, made.number("ptr"), chunks * unit(), seed_of(rank));
+    return made.number("ptr");
   }
   [[nodiscard]] static std::uint64_t seed_of(std::size_t rank) { return 100 + rank; }
 
@@ -76,10 +96,9 @@ class GroupRanks : public EveryMemory {
     for (std::size_t rank = 0; rank < ranks.size(); ++rank)
       for (std::size_t peer = 0; peer < ranks.size(); ++peer) {
         const std::string number = std::to_string(peer);
-        const Answer seen = ranks[rank].call("check", {{"ptr", answers[rank].number(number + ".ptr")},
-                                                       {"size", answers[rank].number(number + ".bytes")},
-                                                       {"seed", seed_of(peer)}});
-        ASSERT_EQ(seen.status, HB_OK) << "rank " << rank << " reads " << peer << ": " << seen;
+        SCOPED_TRACE("rank " + std::to_string(rank) + " reads " + number);
+        expect_bytes(ranks[rank], answers[rank].number(number + ".ptr"),
+                     answers[rank].number(number + ".bytes"), seed_of(peer));
       }
   }
   void expect_nothing_left() {
@@ -101,6 +120,7 @@ class GroupRanks : public EveryMemory {
   }
 
   std::vector<Actor> ranks;
+  std::vector<std::uint64_t> own;  // where each has its memory
 };
 
 }  // namespace hb::test

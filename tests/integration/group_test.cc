@@ -30,9 +30,8 @@ TEST_P(Groups, S4_EightRanksSeeTheChunksOfAllOverOneConnectionEach) {
   EXPECT_EQ(admin.status().reply.leases(), world * (world - 1));
   EXPECT_EQ(admin.status().reply.groups(), 1u);
   // It is memory, not a copy.
-  ranks[0].ok("fill", {{"mem", "m"}, {"seed", 9}});
-  ranks[1].ok("check",
-              {{"ptr", answers[1].number("0.ptr")}, {"size", answers[1].number("0.bytes")}, {"seed", 9}});
+  put(ranks[0], own[0], unit(), 9);
+  expect_bytes(ranks[1], answers[1].number("0.ptr"), unit(), 9);
   leave_all();
 }
 
@@ -68,9 +67,9 @@ TEST_P(Groups, S4_AFlatHeapIsOneRowWithThisRankInIt) {
       EXPECT_EQ(answer.number(std::to_string(rank) + ".ptr"), answer.number("0.ptr") + rank * 32 * unit());
   expect_all_see_all(answers);
   // The own slot is the own memory.
-  ranks[1].ok("fill", {{"ptr", answers[1].number("1.ptr")}, {"size", 2 * unit()}, {"seed", 77}});
-  ranks[1].ok("check", {{"mem", "m"}, {"seed", 77}});
-  ranks[3].ok("check", {{"ptr", answers[3].number("1.ptr")}, {"size", 2 * unit()}, {"seed", 77}});
+  put(ranks[1], answers[1].number("1.ptr"), 2 * unit(), 77);
+  expect_bytes(ranks[1], own[1], 2 * unit(), 77);
+  expect_bytes(ranks[3], answers[3].number("1.ptr"), 2 * unit(), 77);
   leave_all();
 }
 
@@ -100,8 +99,8 @@ TEST_P(Groups, S4_AppendedChunksAreVisibleAtTheSameOffsetOnAll) {
     expect_joined(joined);
     const std::uint64_t had = joined[0].number("1.bytes");
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-      ranks[rank].ok("grow_memory", {{"bytes", unit()}});
-      ranks[rank].ok("fill", {{"mem", "m"}, {"seed", seed_of(rank)}});
+      const Answer now = ranks[rank].ok("grow_memory", {{"bytes", unit()}});
+      put(ranks[rank], now.number("ptr"), now.number("bytes"), seed_of(rank));
     }
     const auto grown =
         all("group_append", std::vector<Message>(3, {{"mem", "m"}, {"offset", had}, {"timeout_ms", 20'000}}));

@@ -99,7 +99,7 @@ TEST_F(SlowReader, IsBoundedAndNamedAndDelaysNobody) {
   owner.ok("withdraw", {{"export", "quick"}});
   EXPECT_EQ(swift.ok("dispatch", {{"count", 1}}).text("events"), "withdrawn i 1 0");
   // It reads at last: each lease once.
-  EXPECT_EQ(deaf.ok("dispatch", {{"count", 2}}).text("events"), "withdrawn h1 1 0\nwithdrawn - 1 0");
+  EXPECT_EQ(deaf.ok("dispatch", {{"count", 2}}).text("events"), "withdrawn - 1 0\nwithdrawn h1 1 0");
   EXPECT_EQ(admin.ok("daemon_status").number("events_pending"), 0u);
 }
 

@@ -47,6 +47,10 @@ enum class Op : std::uint8_t {
   kMakeTicket,
   kDropTicket,
   kAcquireTicket,
+  kJoin,
+  kReady,
+  kGroupAppend,
+  kLeave,
   kCount,
 };
 

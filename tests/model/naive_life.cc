@@ -31,6 +31,8 @@ void NaiveModel::pass_time(Time now) {
       end_ticket(ticket);
     } else if (orphan != 0) {
       end_export(orphan, ExportState::kGone);
+    } else if (waits[wait].kind == NaiveWait::Kind::kMember) {
+      end_group(waits[wait].group, timeout_status(waits[wait].group));
     } else {
       const NaiveWait due = waits[wait];
       NaiveAnswer answer = answer_to(due);
@@ -77,7 +79,7 @@ NaiveAnswer NaiveModel::answer_to(const NaiveWait& wait) const {
 }
 
 bool NaiveModel::is_over(const NaiveWait& wait) const {
-  if (wait.kind == NaiveWait::Kind::kName) return false;
+  if (wait.kind == NaiveWait::Kind::kName || wait.kind == NaiveWait::Kind::kMember) return false;
   if (wait.kind == NaiveWait::Kind::kStep) return exports.at(wait.id).step >= wait.step;
   return answer_to(wait).left.empty();
 }
@@ -203,6 +205,10 @@ void NaiveModel::complete(std::uint64_t id) {
 void NaiveModel::end_export(std::uint64_t id, ExportState as) {
   NaiveExport& e = exports.at(id);
   std::erase_if(changes, [id](const NaiveChange& change) { return change.id == id; });
+  for (const std::uint64_t number : groups_of(e.session))
+    if (groups.at(number).phase != NaiveGroup::Phase::kEnded &&
+        groups.at(number).ranks.at(rank_in(number, e.session)).offer == id)
+      end_group(number, HB_GONE);
   if (e.asleep()) drop_pins(id, false);  // what sleeps has nothing that could be pinned
   for (std::size_t i = 0; i < waits.size();) {
     if (waits[i].id != id) {
@@ -268,6 +274,7 @@ void NaiveModel::leave_export(std::uint64_t id) {
 
 void NaiveModel::drop_session(std::uint64_t session, Time now) {
   leaving_ = session;
+  for (const std::uint64_t number : groups_of(session)) leave_group(number, session);
   std::erase_if(waits, [session](const NaiveWait& wait) { return wait.session == session; });
   pass_time(now);
   std::vector<std::uint64_t> staged;
@@ -315,7 +322,7 @@ void NaiveModel::suspend(std::uint64_t id) {
 
 void NaiveModel::unmapped(std::uint64_t id, std::uint64_t layout_version) {
   NaiveLease& lease = leases.at(id);
-  if (layout_version != exports.at(lease.id).layout_version) return;
+  if (layout_version != 0 && layout_version != exports.at(lease.id).layout_version) return;
   lease.unmap_asked = false;
   settle(lease.id);
 }

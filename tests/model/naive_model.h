@@ -130,6 +130,32 @@ struct NaiveTicket {
   bool revoked = false;  // and that is why it does not
 };
 
+struct NaiveMember {
+  std::uint64_t session = 0;
+  std::uint32_t world = 0;  // as it said
+  std::uint64_t offer = 0;
+  std::string agreement;
+  bool any_layout = false;
+  core::Access access = core::Access::kNone;
+  std::uint32_t max_handles = 0;
+  bool arrived = false;                 // at the barrier under way
+  std::vector<std::uint64_t> orders{};  // of the leases it is to have, by rank of the others,
+  std::vector<std::uint64_t> leases{};  // and those
+};
+
+struct NaiveGroup {
+  enum class Phase { kGathering, kMapping, kOpen, kEnded };
+  std::uint64_t scope = 0;
+  std::uint32_t uid = 0;
+  std::string name;
+  std::uint64_t attempt = 0;
+  std::uint64_t round = 0;
+  Phase phase = Phase::kGathering;
+  hb_status end = HB_OK;
+  std::uint64_t id = 0;  // once somebody was told
+  std::map<std::uint32_t, NaiveMember> ranks{};
+};
+
 // The owner has to be told that an export was taken from it.
 struct NaiveLoss {
   std::uint64_t session = 0;
@@ -138,7 +164,7 @@ struct NaiveLoss {
 };
 
 struct NaiveWait {
-  enum class Kind { kName, kLeft, kUnmapped, kStep, kAcks };
+  enum class Kind { kName, kLeft, kUnmapped, kStep, kAcks, kMember };
   Kind kind = Kind::kName;
   std::uint64_t session = 0;
   std::uint64_t request_id = 0;
@@ -147,17 +173,22 @@ struct NaiveWait {
   std::uint64_t exports = 0;  // that the request ended
   std::uint64_t step = 0;
   std::uint32_t owner = 0;  // of the name
+  std::uint64_t group = 0;
+  std::uint32_t rank = 0;
   core::AcquireRequest request{};
 };
 
 // What a request that waits, or could have, must be told.
 struct NaiveAnswer {
+  enum class What { kByKind, kJoined, kReady, kAppended };
   NaiveWait wait;
   hb_status status = HB_OK;
   std::uint64_t layout_version = 0;
-  std::set<std::uint64_t> left;      // leases, and tickets by ticket_mark()
-  std::set<std::uint64_t> departed;  // leases that have gone without acknowledging
-  std::uint64_t number = 0;          // who acknowledged, or the step
+  std::set<std::uint64_t> left;  // leases, and tickets by ticket_mark()
+  What what = What::kByKind;
+  std::vector<std::uint64_t> versions;  // of what the ranks of a group offer
+  std::set<std::uint64_t> departed;     // leases that have gone without acknowledging
+  std::uint64_t number = 0;             // who acknowledged, or the step
 };
 
 struct NaiveKey {
@@ -208,6 +239,8 @@ class NaiveModel {
   std::map<std::uint64_t, NaiveLease> leases;
   std::map<std::uint64_t, NaiveTicket> tickets;  // also such as do not stand any more
   std::vector<NaiveLoss> losses;
+  std::map<std::uint64_t, NaiveGroup>
+      groups;                    // by a number of the model's own; ended ones until all have left
   std::vector<NaiveWait> waits;  // in order of coming
 
   // What came of the last transitions: whoever looks clears them.
@@ -238,6 +271,22 @@ class NaiveModel {
   [[nodiscard]] NaiveAnswer answer_to(const NaiveWait& wait) const;
   [[nodiscard]] bool is_over(const NaiveWait& wait) const;
   [[nodiscard]] std::uint64_t next_order() { return ++order_; }
+
+  // --- groups (naive_groups.cc) ----------------------------------------------------------------------
+  void end_group(std::uint64_t number, hb_status status);
+  void leave_group(std::uint64_t number, std::uint64_t session);
+  void arrive(std::uint64_t number, std::uint32_t rank);
+  void pass(std::uint64_t number, NaiveGroup::Phase phase, const NaiveAnswer& answer);
+  [[nodiscard]] std::uint64_t group_named(std::uint64_t scope, std::uint32_t uid,
+                                          const std::string& name) const;
+  [[nodiscard]] std::vector<std::uint64_t> groups_of(std::uint64_t session) const;
+  [[nodiscard]] std::uint32_t rank_in(std::uint64_t number, std::uint64_t session) const;
+  [[nodiscard]] std::uint32_t world_of(std::uint64_t number) const;
+  [[nodiscard]] bool layouts_differ(std::uint64_t number) const;
+  [[nodiscard]] hb_status exchange_status(std::uint64_t number) const;
+  [[nodiscard]] hb_status timeout_status(std::uint64_t number) const;
+  [[nodiscard]] bool all_arrived(std::uint64_t number) const;
+  [[nodiscard]] std::vector<std::uint64_t> versions_of(std::uint64_t number) const;
 
   // --- questions (naive_model.cc) --------------------------------------------------------------------
   [[nodiscard]] core::Access access_of(const NaiveExport& e, const core::Principal& who) const;
@@ -295,6 +344,8 @@ class NaiveModel {
   void settle_end(std::uint64_t id);
   void answer_wait(std::size_t index, NaiveAnswer answer);
   void forget(std::uint64_t id);
+  void answer_members(std::uint64_t number, const NaiveAnswer& answer);
+  [[nodiscard]] bool worlds_differ(std::uint64_t number) const;
 
   std::size_t remembered_;
   core::Time remembered_ns_;

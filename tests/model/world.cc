@@ -129,6 +129,14 @@ void World::carry_out_of_life(Actor& actor, const Command& c) {
       return make_ticket(actor, c);
     case Op::kDropTicket:
       return drop_ticket(actor, c);
+    case Op::kJoin:
+      return join(actor, c);
+    case Op::kReady:
+      return ready(actor, c);
+    case Op::kGroupAppend:
+      return group_append(actor, c);
+    case Op::kLeave:
+      return leave(actor, c);
     case Op::kAcquireTicket:
       return acquire(actor, c, aim_by_ticket(c.bytes[2]), false);
     default:

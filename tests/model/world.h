@@ -39,6 +39,7 @@ class World {
     std::uint64_t layout_version = 0;
     std::set<std::uint64_t> holders;
     KeyBytes ticket{};
+    NaiveWait joined;  // of a join that was answered with the group
     bool answered = false;
   };
   struct Actor {
@@ -74,6 +75,9 @@ class World {
   void unmapped(Actor& actor, const Command& c);
   [[nodiscard]] Judge judge_acquired(core::SessionId session, Expected wanted, core::AcquireRequest request);
   void check_grant(const core::Acquired& got, const Expected& wanted);
+  // It is the session's now.
+  void note_lease(const core::Acquired& got, std::uint64_t session, const Expected& terms,
+                  core::Access access, std::uint64_t order);
   void check_page(const core::Page& page, const NaiveExport& e, std::uint64_t first, std::uint64_t end,
                   std::uint32_t max_handles, core::Level level);
 
@@ -99,9 +103,23 @@ class World {
   // Mostly a young one.
   [[nodiscard]] NaiveAim aim_by_ticket(std::uint32_t which) const;
 
+  // --- groups (world_groups.cc) ---------------------------------------------------------------------------
+  void join(Actor& actor, const Command& c);
+  void ready(Actor& actor, const Command& c);
+  void group_append(Actor& actor, const Command& c);
+  void leave(Actor& actor, const Command& c);
+  void exchange(Actor& actor, const core::JoinRequest& request, std::uint64_t number);
+  void arrive(Actor& actor, core::Request request, std::uint64_t number, std::uint64_t wait_ns,
+              NaiveGroup::Phase afterwards);
+  void judge_joined(const core::Joined& got, const NaiveWait& wait);
+  [[nodiscard]] NaiveWait member_wait(const Actor& actor, std::uint64_t group, std::uint32_t rank,
+                                      std::uint64_t wait_ns) const;
+  [[nodiscard]] std::uint64_t pick_group(const Actor& actor, std::uint32_t which) const;
+
   // --- looking, again and never mind (world_look.cc) -----------------------------------------------------
   void cancel(Actor& actor, const Command& c);
   void resend(Actor& actor, const Command& c);
+  [[nodiscard]] hb_status rejoin_status(const NaiveWait& joined) const;
   void list(Actor& actor, const Command& c);
   void show(Actor& actor, const Command& c);
   void who(Actor& actor, const Command& c);

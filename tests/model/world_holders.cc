@@ -80,6 +80,24 @@ void World::check_grant(const Acquired& got, const Expected& wanted) {
   if (got.validity_value == 0 || (got.validity_value & kGrownBit) != 0) fail("a validity value that is none");
 }
 
+void World::note_lease(const Acquired& got, std::uint64_t session, const Expected& terms, Access access,
+                       std::uint64_t order) {
+  if (model_.leases.contains(got.lease.value)) fail("a lease id used twice");
+  const NaiveExport& e = model_.exports.at(terms.id);
+  std::uint32_t lowest = 0;
+  while (std::any_of(model_.leases.begin(), model_.leases.end(),
+                     [&](const auto& l) { return l.second.session == session && l.second.slot == lowest; }))
+    ++lowest;
+  expect("validity slot", got.validity_slot, lowest);
+  NaiveLease lease{session, terms.id,  terms.offset,  terms.length,    got.validity_slot, got.validity_value,
+                   access,  got.level, terms.follows, e.layout_version};
+  lease.order = order;
+  lease.acked = e.step;
+  lease.current = e.current();
+  lease.pins = terms.ticket != 0;
+  model_.leases[got.lease.value] = lease;
+}
+
 World::Judge World::judge_acquired(SessionId session, Expected wanted, AcquireRequest r) {
   return [this, session, wanted, r](const ReplyBody& body) {
     expect("acquire", status_in(body), wanted.status);
@@ -89,20 +107,7 @@ World::Judge World::judge_acquired(SessionId session, Expected wanted, AcquireRe
     check_grant(got, wanted);
     const auto [first, end] = e.chunks_of(wanted.offset, wanted.length);
     check_page(got.page, e, first, end, r.max_handles, got.level);
-    if (model_.leases.contains(got.lease.value)) fail("a lease id used twice");
-    std::uint32_t lowest = 0;
-    while (std::any_of(model_.leases.begin(), model_.leases.end(), [&](const auto& l) {
-      return l.second.session == session.value && l.second.slot == lowest;
-    }))
-      ++lowest;
-    expect("validity slot", got.validity_slot, lowest);
-    NaiveLease lease{session.value,      wanted.id, wanted.offset, wanted.length,  got.validity_slot,
-                     got.validity_value, r.access,  got.level,     wanted.follows, e.layout_version};
-    lease.order = model_.next_order();
-    lease.acked = e.step;
-    lease.current = e.current();
-    lease.pins = wanted.ticket != 0;
-    model_.leases[got.lease.value] = lease;
+    note_lease(got, session.value, wanted, r.access, model_.next_order());
     if (wanted.ticket != 0) model_.end_ticket(wanted.ticket);  // each works once
   };
 }
@@ -198,6 +203,7 @@ void World::unmapped(Actor& actor, const Command& c) {
   UnmappedRequest r{LeaseId{id}, 0};
   if (found != model_.leases.end()) r.layout_version = model_.exports.at(found->second.id).layout_version;
   if (c.at(3, 8) == 0) r.layout_version -= 1;
+  if (c.at(3, 8) == 1) r.layout_version = 0;  // of whichever sleep
   if (own) model_.unmapped(id, r.layout_version);
   send(actor, r, {}, judge_status(own ? HB_OK : HB_NOT_HELD));
 }

@@ -19,11 +19,27 @@ void World::cancel(Actor& actor, const Command& c) {
   const auto found = std::find_if(model_.waits.begin(), model_.waits.end(), [&](const NaiveWait& wait) {
     return wait.session == actor.session.value && wait.request_id == id;
   });
-  if (found != model_.waits.end()) {
+  if (found != model_.waits.end() && found->kind == NaiveWait::Kind::kMember) {
+    model_.end_group(found->group, HB_CANCELED);
+    settle();
+  } else if (found != model_.waits.end()) {
     expect_answer(actor.session, id, judge_status(HB_CANCELED));
     model_.waits.erase(found);
   }
   apply(actor.session, 0, CancelRequest{id});
+}
+
+// Of a join that is sent again.
+hb_status World::rejoin_status(const NaiveWait& joined) const {
+  const auto group = model_.groups.find(joined.group);
+  if (group == model_.groups.end() || model_.rank_in(joined.group, joined.session) != joined.rank)
+    return HB_GONE;
+  if (group->second.phase == NaiveGroup::Phase::kEnded) return group->second.end;
+  for (const std::uint64_t lease : group->second.ranks.at(joined.rank).leases) {
+    if (!model_.leases.contains(lease)) return HB_NOT_HELD;
+    if (!model_.leases.at(lease).current) return HB_STALE;
+  }
+  return HB_OK;
 }
 
 void World::resend(Actor& actor, const Command& c) {
@@ -54,6 +70,7 @@ void World::resend(Actor& actor, const Command& c) {
     else if (!lease->second.current)
       wanted = HB_STALE;
   }
+  if (first.joined.group != 0) wanted = rejoin_status(first.joined);
   if (static_cast<std::size_t>(younger) >= limits::kRememberedAnswers) wanted = HB_PROTO;
   expect_answer(actor.session, id, [this, wanted, first](const ReplyBody& body) {
     expect("resend", status_in(body), wanted);
@@ -71,6 +88,7 @@ void World::resend(Actor& actor, const Command& c) {
     }
     if (const auto* out = std::get_if<Withdrawn>(&body))
       check_holders("holders, again", out->holders, false, first.holders);
+    if (const auto* out = std::get_if<Joined>(&body)) judge_joined(*out, first.joined);
     if (const auto* out = std::get_if<TicketMade>(&body); out != nullptr && out->ticket != first.ticket)
       fail("another ticket");
   });

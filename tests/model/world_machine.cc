@@ -22,7 +22,7 @@ bool is_remembered(const Request& request) {
          std::holds_alternative<RevokeRequest>(request) || std::holds_alternative<SuspendRequest>(request) ||
          std::holds_alternative<ClaimRequest>(request) || std::holds_alternative<PublishRequest>(request) ||
          std::holds_alternative<MakeTicketRequest>(request) ||
-         std::holds_alternative<DropTicketRequest>(request);
+         std::holds_alternative<DropTicketRequest>(request) || std::holds_alternative<JoinRequest>(request);
 }
 
 std::uint64_t number_of(const Holder& holder) {
@@ -141,6 +141,13 @@ void World::judge(const Reply& reply) {
   }
   if (const auto* withdrawn = std::get_if<Withdrawn>(&reply.body))
     for (const Holder& holder : withdrawn->holders) first.holders.insert(number_of(holder));
+  if (std::holds_alternative<Joined>(reply.body)) {
+    const std::uint64_t group = std::get<Joined>(reply.body).group.value;
+    for (const auto& [number, g] : model_.groups)
+      if (g.id == group) first.joined.group = number;
+    first.joined.rank = std::get<JoinRequest>(first.request).rank;
+    first.joined.session = reply.session.value;
+  }
   if (const auto* made = std::get_if<TicketMade>(&reply.body)) first.ticket = made->ticket;
 }
 
@@ -193,6 +200,15 @@ World::Judge World::judge_waited(const NaiveAnswer& wanted) {
   return [this, wanted](const ReplyBody& body) {
     expect("waited", status_in(body), wanted.status);
     if (status_in(body) != HB_OK || wanted.status != HB_OK) return;
+    if (wanted.wait.kind == Kind::kMember) {
+      if (wanted.what == NaiveAnswer::What::kJoined) return judge_joined(std::get<Joined>(body), wanted.wait);
+      if (wanted.what == NaiveAnswer::What::kAppended) {
+        if (std::get<GroupAppended>(body).layout_versions != wanted.versions) fail("other layout versions");
+        return;
+      }
+      if (!std::holds_alternative<GroupReady>(body)) fail("not ready");
+      return;
+    }
     if (wanted.wait.kind == Kind::kStep)
       return expect("step", std::get<StepWaited>(body).step, wanted.number);
     if (wanted.wait.kind == Kind::kAcks) {
@@ -310,6 +326,7 @@ void World::compare() {
   expect("tickets", got.tickets,
          static_cast<std::uint64_t>(std::count_if(model_.tickets.begin(), model_.tickets.end(),
                                                   [](const auto& t) { return t.second.stands; })));
+  expect("groups", got.groups, model_.groups.size());
   expect("waits", got.waits, model_.waits.size());
   expect("events", got.events_pending,
          model_.losses.size() +

@@ -83,10 +83,6 @@ struct Peers {
 [[nodiscard]] Peers peers_of(const Message& m);
 void describe_device(const hb_device_id& device, Message& out);
 // Where a verb reads or writes: mem=, piece= or import=, from offset= on; or ptr= and size=.
-struct Bytes {
-  unsigned char* at;
-  std::uint64_t size;
-};
 [[nodiscard]] Bytes bytes_of(ActorState& state, const Message& m);
 // Finds an object by its name in one of the state's tables; throws, naming it, when it is not there.
 template <class Map>
