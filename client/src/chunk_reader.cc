@@ -31,7 +31,9 @@ Result<GrantPage> ChunkReader::fetch(const Lease& lease, const Grant& grant, std
   for (;;) {
     auto turn = session_->page_turn(deadline_ns_);
     if (!turn) return tl::unexpected(std::move(turn.error()));
-    fetch.max_handles = static_cast<std::uint32_t>(std::min<std::uint64_t>(ask_, most));
+    // The daemon fills a page up to the end of the range: of what is not wanted nothing is sent this way.
+    const bool to_the_end = most == grant.first_chunk + grant.chunk_count - first;
+    fetch.max_handles = to_the_end ? ask_ : static_cast<std::uint32_t>(std::min<std::uint64_t>(ask_, most));
     auto reply = session_->call(FrameType::kFetch, as_bytes(encoded(fetch)), {}, deadline_ns_);
     if (!reply) {
       if (reply.error().status == HB_NO_FDS && ask_less()) continue;

@@ -148,9 +148,12 @@ TEST_F(AnAcquire, BeginsAnewWhereTheExportChangesBetweenTwoPages) {
     pb::AcquireReply whole = grant(6, 3, 3);
     whole.set_layout_version(2);
     peer().reply(again, whole, {object.get(), object.get(), object.get()});
-    const auto result = acquired.get();
-    ASSERT_TRUE(result) << result.error().message;
-    EXPECT_EQ(result->grant.layout_version, 2u);
+    {
+      const auto result = acquired.get();
+      ASSERT_TRUE(result) << result.error().message;
+      EXPECT_EQ(result->grant.layout_version, 2u);
+    }
+    EXPECT_EQ(released(peer().expect(FrameType::kRelease)), 6u);
     EXPECT_EQ(pages_, (std::vector<std::size_t>{2, 3}));
     EXPECT_EQ(firsts_, 2);
     firsts_ = 0;

@@ -276,6 +276,23 @@ TEST_P(EveryVersion, LocationsAndTypesThatCameLater) {
   });
 }
 
+// Kept for the next one that asks, whether for any place or for this one.
+TEST_P(EveryVersion, AddressesThatAreReusedAreGivenToWhoWishesForThem) {
+  expect_clean(env(), [](const Hip& hip) {
+    EXPECT_EQ(hip.fake_hip_control("reuse_addresses=1"), 0);
+    char* const at = hip.reserve(kChunk);
+    EXPECT_EQ(hip.hipMemAddressFree(at, kChunk), fh::kSuccess);
+    void* got = nullptr;
+    EXPECT_EQ(hip.hipMemAddressReserve(&got, kChunk, 0, at, 0), fh::kSuccess);
+    EXPECT_EQ(got, at);
+    void* other = nullptr;
+    EXPECT_EQ(hip.hipMemAddressReserve(&other, kChunk, 0, nullptr, 0), fh::kSuccess);
+    EXPECT_NE(other, at);
+    EXPECT_EQ(hip.hipMemAddressFree(other, kChunk), fh::kSuccess);
+    EXPECT_EQ(hip.hipMemAddressFree(got, kChunk), fh::kSuccess);
+  });
+}
+
 TEST_P(EveryVersion, WhereUnknownAddressesCrash) {
   const auto unmap = [](const Hip& hip) {
     char* at = hip.reserve(kChunk);
