@@ -47,7 +47,7 @@ struct Acquired {
   Grant grant;
   Lease lease;
 };
-// Waits for the name alone: what the grant brings is given back at once.
+// Asks, or waits for the name alone: what the grant brings is given back at once.
 [[nodiscard]] Result<void> wait_until_acquirable(Client& client, const AcquireRequest& request);
 [[nodiscard]] Result<Acquired> acquire(Client& client, const AcquireRequest& request, const PageSink& sink);
 

@@ -128,6 +128,16 @@ Result<std::shared_ptr<ExportRecord>> find_own(Client& client, const AcquireTarg
     record = ExportRegistry::get().by_name(broker, target.name,
                                            target.owner_uid.value_or((*session)->hello().uid));
   }
+  // It may have ended, and its record with it: the daemon remembers what became of its key.
+  if (record == nullptr && target.key) {
+    AcquireRequest look;
+    look.target = target;
+    look.access = HB_ACCESS_READ;
+    look.bytes = HB_WHOLE;
+    look.deadline_ns = deadline_ns;
+    if (auto there = wait_until_acquirable(client, look); !there)
+      return tl::unexpected(std::move(there.error()));
+  }
   if (record == nullptr)
     return fail(HB_INVALID,
                 "alias: no client of this process exports that; import it without alias for a mapping");

@@ -61,7 +61,7 @@ tl::expected<Found, Error> find_by_key(const Core& core, const Principal& who, c
   if (!may_see(core.exports, *e, who)) return tl::unexpected(denied_key(who));
 
   const std::uint64_t size = e->size();
-  const bool follows = fields.length == kToTheEnd && fields.offset < size;
+  const bool follows = fields.length == kToTheEnd && e->max_size() != 0 && fields.offset < size;
   if (!follows && (fields.length == 0 || fields.offset > size || fields.length > size - fields.offset))
     return tl::unexpected(failure(HB_RANGE, "the key names offset ", fields.offset, " and length ",
                                   fields.length, ", the export has ", size, " bytes"));

@@ -101,7 +101,7 @@ NaiveFound NaiveModel::by_key(const Principal& who, const NaiveKey& key) const {
   if (e.ended()) return {may_see(e, who) ? status_of_end(e) : HB_NOT_FOUND};
   if (!may_see(e, who)) return {HB_DENIED};
   if (key.length == UINT64_MAX) {
-    if (key.offset >= e.size()) return {HB_RANGE};
+    if (key.offset >= e.size() || e.max_size == 0) return {HB_RANGE};
     return {HB_OK, key.id, key.offset, e.size() - key.offset, true};
   }
   if (key.length == 0 || key.offset + key.length > e.size()) return {HB_RANGE};

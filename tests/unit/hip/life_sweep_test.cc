@@ -73,6 +73,7 @@ TEST_P(EveryVersionLifeSweep, Replacement) {
         [&]() -> Outcome {
           const auto replaced = importer.range().replace(parts[1 - now]);
           if (replaced) now = 1 - now;
+          importer.range().keep_replaced();
           EXPECT_EQ(importer.range().host_granted(), host);
           return replaced ? Outcome{} : of(replaced.error());
         },

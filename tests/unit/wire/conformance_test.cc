@@ -295,7 +295,8 @@ TEST(Codec, RepeatedNumbersAreReadPackedAndOneByOne) {
   const std::string over = reply.SerializeAsString();
   const auto refused = decode<msg::GroupAppendReply>(as_body(over));
   ASSERT_FALSE(refused.has_value());
-  EXPECT_EQ(refused.error().text(), "GroupAppendReply: field 'layout_versions' is over the limit of 1024");
+  EXPECT_EQ(refused.error().text(), "GroupAppendReply: field 'layout_versions' is over the limit of " +
+                                        std::to_string(limits::kGroupWorld));
 }
 
 TEST(Codec, AMemberWithoutAGrantIsNotOneWithAnEmptyGrant) {
