@@ -21,6 +21,7 @@ struct Outcome {
   std::uint64_t revoked = 0;
   std::uint64_t holders_at_first = 0;
   std::uint64_t waited_ns = 0;
+  std::uint64_t export_id = 0;
   Owned<hb_holders, hb_holders_free> left;
 
   [[nodiscard]] std::vector<const hb_held*> entries() const {
@@ -45,13 +46,33 @@ hb_status ask(const Connection& connection, const Target& target, std::uint64_t 
   return status;
 }
 
+// One export from here on: its name may go on to another while this one is waited for.
+Target fixed(const Connection& connection, const Target& target) {
+  check_key(connection, target);
+  hb_error error = HB_ERROR_INIT;
+  hb_shown* shown = nullptr;
+  Target out;
+  if (target.export_id != 0) {
+    out.export_id = target.export_id;
+    return out;
+  }
+  check(hb_show(connection.client(), target.name_or_null(), target.owner_uid, 0, connection.deadline(),
+                &shown, &error),
+        error);
+  out.export_id = hb_shown_export(shown)->export_id;
+  hb_shown_free(shown);
+  return out;
+}
+
 // At once, so that the key is dead before anybody waits; then in steps, for a person who watches.
 Outcome revoke(const Options& options, const Target& target, std::uint64_t grace_ns) {
   constexpr std::uint64_t kStepNs = 1'000'000'000;
   const Connection connection = Connection::open(options);
   const Progress progress;
   Outcome outcome;
-  (void)ask(connection, target, 0, connection.deadline(), outcome);
+  const Target same = fixed(connection, target);
+  outcome.export_id = same.export_id;
+  (void)ask(connection, same, 0, connection.deadline(), outcome);
   outcome.holders_at_first = hb_holders_count(outcome.left.get());
   const std::uint64_t start = hb_deadline_in(0);
   const std::uint64_t end = hb_deadline_in(grace_ns);
@@ -59,8 +80,6 @@ Outcome revoke(const Options& options, const Target& target, std::uint64_t grace
     const std::uint64_t now = hb_deadline_in(0);
     progress.tell(fmt::format("revoked; {} left, {} to go", hb_holders_count(outcome.left.get()),
                               format_age(end - now)));
-    Target same;
-    same.export_id = hb_holders_at(outcome.left.get(), 0)->export_id;
     const std::uint64_t step = progress.shown() ? std::min(kStepNs, end - now) : end - now;
     const std::uint64_t patience = deadline_of(options.timeout_s) - hb_deadline_in(0);
     (void)ask(connection, same, step, hb_deadline_in(step + patience), outcome);
@@ -86,6 +105,7 @@ std::string text_of(const Outcome& outcome, const std::string& shown) {
   out += fmt::format("still held by {} after {}:\n", left.size(), format_age(outcome.waited_ns));
   out += holder_lines(left);
   out += "the memory returns only when they unmap it or exit; nobody can do that for them\n";
+  out += fmt::format("to wait for them again: hipbrokerctl revoke --id {} --grace 10s\n", outcome.export_id);
   return out;
 }
 
@@ -93,7 +113,7 @@ Json json_of(const Outcome& outcome, const Target& target) {
   Json left = Json::array();
   for (const hb_held* h : outcome.entries()) left.push_back(to_json(*h));
   return {{"name", target.name.empty() ? Json(nullptr) : Json(target.name)},
-          {"export_id", target.export_id == 0 ? Json(nullptr) : Json(target.export_id)},
+          {"export_id", outcome.export_id},
           {"revoked", outcome.revoked},
           {"key_dead", true},
           {"descriptors_closed", true},

@@ -37,6 +37,7 @@ void add_show(Cli& cli) {
         throw Failure(kUsage, "say which export: show NAME, show UID:NAME or show --id ID");
       const Target target = parse_target(arguments->name, arguments->owner, arguments->id);
       const Connection connection = Connection::open(cli.options);
+      check_key(connection, target);
       hb_error error = HB_ERROR_INIT;
       hb_shown* raw = nullptr;
       check(hb_show(connection.client(), target.name_or_null(), target.owner_uid, target.export_id,

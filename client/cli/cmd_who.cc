@@ -41,6 +41,7 @@ void add_who(Cli& cli) {
                                 ? Target{}
                                 : parse_target(arguments->name, arguments->owner, arguments->id);
       const Connection connection = Connection::open(cli.options);
+      check_key(connection, target);
       const Holders holders = fetch_holders(connection, target);
       const Exports exports = fetch_exports(connection, {}, HB_LIST_ENDED);
       const bool admin = connection.info().admin != 0;

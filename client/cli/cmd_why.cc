@@ -45,6 +45,7 @@ void add_why(Cli& cli) {
         throw Failure(kUsage, "say which export: why NAME, why UID:NAME or why --id ID");
       const Target target = parse_target(arguments->name, arguments->owner, arguments->id);
       const Connection connection = Connection::open(cli.options);
+      check_key(connection, target);
       Exports exports = fetch_exports(connection, target.name, HB_LIST_ENDED);
       std::erase_if(exports.entries,
                     [&](const hb_listed* e) { return !is_meant(*e, target, connection.info().uid); });

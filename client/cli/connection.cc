@@ -42,7 +42,8 @@ const char* way_out(hb_status status) {
     case HB_NOT_FOUND:
       return "`hipbrokerctl ls` shows what you may see; another uid's name is UID:NAME";
     case HB_DENIED:
-      return "the owner's access list or the admin socket gives the right";
+      return "the owner's access list gives the right to read and write, the admin socket that to look and "
+             "to revoke";
     default:
       return nullptr;
   }

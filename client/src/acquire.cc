@@ -87,6 +87,10 @@ class Acquiring {
                                   Late::kAcquire);
       if (!reply) {
         if (reply.error().status == HB_NO_FDS && !request_.wait && reader_.ask_less()) continue;
+        // The daemon's clock and this one end at once: whoever is first, it says the same.
+        if (reply.error().status == HB_TIMEOUT && request_.wait)
+          reply.error().message = "no export named \"" + request_.target.name +
+                                  "\" that may be read, and is awake, appeared before the deadline";
         return reply;
       }
       // A ticket is used up: its first page is fetched again under the lease that came of it.

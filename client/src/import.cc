@@ -129,7 +129,13 @@ Result<std::shared_ptr<ExportRecord>> find_own(Client& client, const AcquireTarg
                                            target.owner_uid.value_or((*session)->hello().uid));
   }
   // It may have ended, and its record with it: the daemon remembers what became of its key.
-  if (record == nullptr && target.key) {
+  const auto is_of_this_daemon = [&] {
+    const auto session = client.session(deadline_ns);
+    if (!session) return false;
+    const msg::Bytes here = (*session)->hello().broker_id;
+    return std::memcmp(decode_key(*target.key).broker.data(), here.data(), here.size()) == 0;
+  };
+  if (record == nullptr && target.key && is_of_this_daemon()) {
     AcquireRequest look;
     look.target = target;
     look.access = HB_ACCESS_READ;

@@ -19,8 +19,9 @@ Result<std::shared_ptr<ExportRecord>> claim_on(const std::shared_ptr<Session>& s
                                       : msg::Target::by_name(request.target.name, request.target.owner_uid);
   message.lifetime = request.lifetime;
   message.linger_ns = request.linger_ns;
-  const auto reply =
-      session->call(FrameType::kClaim, as_bytes(encoded(message)), {}, request.deadline_ns, Late::kExport);
+  // An answer that comes too late is not undone: to give an orphan back would be its end. Asked again, the
+  // daemon tells who has it.
+  const auto reply = session->call(FrameType::kClaim, as_bytes(encoded(message)), {}, request.deadline_ns);
   if (!reply) return tl::unexpected(reply.error());
   const auto body = msg::decode<msg::ExportReply>(reply->body);
   if (!body) return fail(malformed(body.error()));

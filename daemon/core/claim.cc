@@ -25,10 +25,11 @@ Outcome claim(Call& call, Asker& asker, const ClaimRequest& request) {
     return failure(HB_DENIED, "only a process of uid ", e.owner_uid, ", the owner's, claims this export");
   if (auto refused = refuse_lifetime(request.lifetime, request.linger_ns, principal))
     return std::move(*refused);
+  // Asked again after an answer that came too late for the caller.
+  if (e.session == asker.id.slot() && e.state == ExportState::kLive) return exported_reply(core, found->slot);
   if (e.state != ExportState::kOrphaned)
     return failure(HB_EXISTS, "the export has an owner: session ", core.sessions.id_of(e.session).value,
-                   ", pid ", core.sessions.at(e.session).process->pid,
-                   e.session == asker.id.slot() ? ", this one" : "");
+                   ", pid ", core.sessions.at(e.session).process->pid);
   ExportLife& life = core.exports.life_of(found->slot);
   if (life.linger_ticket != kNoSlot) core.deadlines.erase(life.linger_ticket);
   life.linger_ticket = kNoSlot;

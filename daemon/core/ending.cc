@@ -22,6 +22,8 @@ void end_lease(Call& call, std::uint32_t slot) {
   if (lease.pending != kNoSlot) drop_event(core, lease.pending);
   note_departure(core, slot);
   const bool was_asked = lease.unmap_asked;
+  const LeaseId id = core.leases.id_of(slot);
+  const std::uint64_t acked = lease.acked_step;
   if (lease.pins) --exported.life->pinning;
   session.validity.give_back(lease.validity_slot);
   Quota::give_back(Resource::kLease, session.charges);
@@ -30,7 +32,10 @@ void end_lease(Call& call, std::uint32_t slot) {
   --exported.lease_count;
   core.leases.erase(slot);
   if (was_asked) note_unmapped(call, export_slot);
-  if (exported.life != nullptr && exported.life->waits != kNoSlot) wake_acks(call, export_slot);
+  if (exported.life != nullptr && exported.life->waits != kNoSlot) {
+    refuse_steps_of(call, export_slot, id);
+    note_acked(call, export_slot, acked, kNever);
+  }
   settle_end(call, export_slot);
 }
 

@@ -21,7 +21,6 @@ void take_page(Call& call, SessionId session, const std::vector<NewChunk>& page,
                const std::vector<HandleFacts>& handles, std::vector<Chunk>& out, std::uint64_t& bytes) {
   AllocationTable& allocations = call.core.allocations;
   std::vector<AllocationId> taken(handles.size());
-  out.reserve(out.size() + page.size());
   for (const NewChunk& chunk : page) {
     AllocationId& id = taken[chunk.handle];
     if (!id) {

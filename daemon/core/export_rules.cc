@@ -129,10 +129,10 @@ std::optional<Error> refuse_terms(const ExportRequest& request, const Principal&
   if (request.replace && request.name.empty())
     return failure(HB_INVALID, "replace is for names, and the export has none");
   if (request.max_size != 0 && request.max_size < request.total_size)
-    return failure(HB_INVALID, "max_size ", request.max_size, " is below the ", request.total_size,
-                   " bytes of the export itself");
+    return failure(HB_INVALID, "the maximum (max_bytes) of ", request.max_size, " is below the ",
+                   request.total_size, " bytes of the export itself");
   if (request.max_size > limits::kExportBytes)
-    return over_bound("bytes of max_size", request.max_size, limits::kExportBytes, uid);
+    return over_bound("bytes of the maximum (max_bytes)", request.max_size, limits::kExportBytes, uid);
   if (request.total_chunks == 0 || request.total_size == 0 || request.chunks.empty())
     return failure(HB_INVALID, "empty exports are refused: ", request.total_chunks, " chunks, ",
                    request.total_size, " bytes announced, ", request.chunks.size(), " chunks sent");

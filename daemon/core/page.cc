@@ -16,7 +16,8 @@ Page build_page(Core& core, const Export& exported, std::uint32_t first, std::ui
   const std::uint64_t stamp = core.allocations.next_page_stamp();
   Page page;
   page.first = first;
-  page.read_only = level == Level::kPerReader;
+  // Of a chunk that could be reopened, whatever the weakest one of the range allows.
+  page.read_only = level != Level::kNone;
   page.handle_of.reserve(chunks.size());
   for (const Chunk& chunk : chunks) {
     Allocation& allocation = core.allocations.at(chunk.allocation);

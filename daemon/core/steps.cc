@@ -3,6 +3,7 @@
 //
 // Steps: the owner publishes a number, holders wait for it and acknowledge it. No handle moves.
 #include <algorithm>
+#include <utility>
 
 #include "core/ending.h"
 #include "core/failure.h"
@@ -72,12 +73,19 @@ void note_departure(Core& core, std::uint32_t lease_slot) {
                             session.principal.uid, session.principal.gid, session.process, lease.acked_step});
 }
 
-void wake_acks(Call& call, std::uint32_t export_slot) {
+void note_acked(Call& call, std::uint32_t export_slot, std::uint64_t before, std::uint64_t now) {
   each_wait<AcksWait>(call.core, export_slot, [&](std::uint32_t slot, const AcksWait& wait) {
-    for (std::uint32_t lease = call.core.exports.at(export_slot).leases; lease != kNoSlot;
-         lease = call.core.leases.at(lease).of_export.next)
-      if (call.core.leases.at(lease).acked_step < wait.step) return;
-    answer_acks(call, slot);
+    if (wait.step <= before || wait.step > now) return;
+    auto& waiting = std::get<AcksWait>(call.core.waits.at(slot).what);
+    if (--waiting.missing == 0) answer_acks(call, slot);
+  });
+}
+
+void refuse_steps_of(Call& call, std::uint32_t export_slot, LeaseId lease) {
+  each_wait<StepWait>(call.core, export_slot, [&](std::uint32_t slot, const StepWait& wait) {
+    if (wait.lease != lease) return;
+    const Wait taken = take_wait(call.core, slot);
+    answer_wait(call, taken, failure(HB_NOT_HELD, "the lease was released while the request waited"));
   });
 }
 
@@ -131,8 +139,8 @@ Outcome ack_step(Call& call, Asker& asker, const AckStepRequest& request) {
   if (request.step > published)
     return failure(HB_INVALID, "step ", request.step, " is acknowledged and not published; the last one is ",
                    published);
-  lease->acked_step = std::max(lease->acked_step, request.step);
-  wake_acks(call, lease->exported);
+  const std::uint64_t before = std::exchange(lease->acked_step, std::max(lease->acked_step, request.step));
+  note_acked(call, lease->exported, before, lease->acked_step);
   return failure(HB_OK);
 }
 
@@ -146,7 +154,11 @@ Outcome wait_acks(Call& call, Asker& asker, const WaitAcksRequest& request) {
                    published);
   AcksWaited now = acks_of(core, *slot, request.step, call.now);
   if (now.missing.empty() || request.wait_ns == 0) return now;
-  if (auto refused = park(call, asker, AcksWait{*slot, request.step}, request.wait_ns))
+  std::uint64_t missing = 0;
+  for (std::uint32_t lease = core.exports.at(*slot).leases; lease != kNoSlot;
+       lease = core.leases.at(lease).of_export.next)
+    missing += core.leases.at(lease).acked_step < request.step ? 1 : 0;
+  if (auto refused = park(call, asker, AcksWait{*slot, request.step, missing}, request.wait_ns))
     return std::move(*refused);
   return {};
 }

@@ -4,6 +4,7 @@
 #include "core/ending.h"
 #include "core/failure.h"
 #include "core/verbs.h"
+#include "wire/limits.h"
 #include "wire/name.h"
 
 namespace hb::core {
@@ -32,6 +33,25 @@ Wait wait_of(const Asker& asker, Time now, std::uint64_t wait_ns) {
   return wait;
 }
 
+// Their answers list holders: many at once would not fit into what a session may have unread.
+bool answers_with_a_list(const Wait& wait) {
+  return std::holds_alternative<DrainWait>(wait.what) || std::holds_alternative<AcksWait>(wait.what);
+}
+
+std::optional<Error> refuse_list(const Core& core, const Session& session) {
+  std::uint64_t lists = 0;
+  for (std::uint32_t slot = session.waits; slot != kNoSlot; slot = core.waits.at(slot).of_session.next)
+    lists += answers_with_a_list(core.waits.at(slot)) ? 1 : 0;
+  if (lists < limits::kSessionListWaits) return std::nullopt;
+  Error error = failure(HB_QUOTA, "limit of waits for holders reached: ", lists, " of ",
+                        limits::kSessionListWaits, " in this session; cancel one, or wait for its answer");
+  error.what = "waits for holders";
+  error.used = lists;
+  error.limit = limits::kSessionListWaits;
+  error.who = text("uid ", session.principal.uid);
+  return error;
+}
+
 std::uint32_t subject_of(const DrainWait& wait) { return wait.exported; }
 std::uint32_t subject_of(const StepWait& wait) { return wait.exported; }
 std::uint32_t subject_of(const AcksWait& wait) { return wait.exported; }
@@ -40,6 +60,8 @@ template <class Kind>
 std::optional<Error> park_on_export(Call& call, Asker& asker, Kind what, std::uint64_t wait_ns,
                                     bool mutating) {
   Core& core = call.core;
+  if constexpr (!std::is_same_v<Kind, StepWait>)
+    if (auto refused = refuse_list(core, asker.session)) return refused;
   if (auto refused = Quota::charge(Resource::kWait, asker.session.charges, asker.session.principal.uid))
     return refused;
   ExportLife& life = core.exports.life_of(subject_of(what));
@@ -137,7 +159,7 @@ void expire_wait(Call& call, std::uint32_t slot) {
   if (const auto* acquire = std::get_if<AcquireRequest>(&what))
     error =
         failure(HB_TIMEOUT, "no export named \"", escape_for_display(std::get<NameRef>(acquire->target).name),
-                "\" that the caller may read appeared before the deadline");
+                "\" that may be read, and is awake, appeared before the deadline");
   else
     error =
         failure(HB_TIMEOUT, "step ", std::get<StepWait>(what).step, " was not published before the deadline");

@@ -37,6 +37,7 @@ struct StepWait {
 struct AcksWait {
   std::uint32_t exported = kNoSlot;
   std::uint64_t step = 0;
+  std::uint64_t missing = 0;  // leases that have not
 };
 
 // For the other ranks of a group. Its member's record says for what.

@@ -43,7 +43,10 @@ void refuse_waits(Call& call, std::uint32_t export_slot, ExportState as);
 // steps.cc
 // A lease ends: if it has not acknowledged the step published last, that is kept for who waits for all.
 void note_departure(Core& core, std::uint32_t lease_slot);
-void wake_acks(Call& call, std::uint32_t export_slot);
+// A lease that had acknowledged `before` acknowledges `now`; one that ends is waited for no more: kNever.
+void note_acked(Call& call, std::uint32_t export_slot, std::uint64_t before, std::uint64_t now);
+// A lease ends: what waits for a step by it is told.
+void refuse_steps_of(Call& call, std::uint32_t export_slot, LeaseId lease);
 void answer_acks(Call& call, std::uint32_t wait_slot);
 
 // group_end.cc

@@ -2,6 +2,8 @@
 // Copyright (c) 2026 the hipbroker authors
 #include "ipc/session.h"
 
+#include <poll.h>
+
 #include <sys/socket.h>
 
 #include <boost/asio/error.hpp>
@@ -68,13 +70,20 @@ bool Session::reading() const {
 
 void Session::start() {
   end_at(monotonic_now() + limits::kHelloNs, "no Hello came within 5 s");
-  if (pidfd_.is_open()) {
-    pidfd_.async_wait(boost::asio::posix::descriptor_base::wait_read,
-                      [self = shared_from_this()](const boost::system::error_code& error) {
-                        if (!error) self->end("its process ended");
-                      });
-  }
+  if (pidfd_.is_open()) watch_process();
   wait_readable();
+}
+
+// The kernel is asked again before a session ends: an event of a descriptor that was closed just before can
+// still be on its way, and Asio gives its record to the next one that is opened.
+void Session::watch_process() {
+  pidfd_.async_wait(boost::asio::posix::descriptor_base::wait_read,
+                    [self = shared_from_this()](const boost::system::error_code& error) {
+                      if (error || self->state_ == SessionState::kEnded) return;
+                      pollfd process{self->pidfd_.native_handle(), POLLIN, 0};
+                      if (::poll(&process, 1, 0) == 1) return self->end("its process ended");
+                      self->watch_process();
+                    });
 }
 
 void Session::end(const std::string& why) {

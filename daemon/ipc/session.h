@@ -75,6 +75,7 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   void set_state(SessionState next);
   [[nodiscard]] bool reading() const;
   // --- in ---
+  void watch_process();
   void wait_readable();
   void on_readable();
   void on_packet(Received received, std::span<const std::byte> bytes);

@@ -121,7 +121,7 @@ void World::check_page(const Page& page, const NaiveExport& e, std::uint64_t fir
   if (page.handles.size() > most) fail("more handles than asked for");
   if (page.chunks.size() < end - first && page.handles.size() < most)
     fail("a page that is shorter than it may be");
-  if (page.read_only != (level == Level::kPerReader)) fail("read_only does not follow the level");
+  if (page.read_only != (level != Level::kNone)) fail("read_only does not follow the level");
   for (std::size_t i = 0; i < page.chunks.size(); ++i) {
     const NaiveChunk& wanted = e.chunks[first + i];
     if (page.handle_of[i] >= page.handles.size()) return fail("a handle number out of range");

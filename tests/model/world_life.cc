@@ -115,16 +115,18 @@ void World::claim(Actor& actor, const Command& c) {
   if (c.at(4, 16) == 7) r.linger_ns = linger(3);
   const NaiveFound found = model_.find(who, target);
   hb_status wanted = found.status;
+  bool owned = false;  // then it is only told again
   if (wanted == HB_OK) {
     const NaiveExport& e = model_.exports.at(found.id);
     wanted = model_.lifetime_status(r.lifetime, r.linger_ns, who);
-    if (wanted == HB_OK && e.state != ExportState::kOrphaned) wanted = HB_EXISTS;
+    owned = e.session == actor.session.value && e.state == ExportState::kLive;
+    if (wanted == HB_OK && e.state != ExportState::kOrphaned && !owned) wanted = HB_EXISTS;
     if (e.uid != who.uid) wanted = HB_DENIED;
   }
   if (std::holds_alternative<ExportId>(r.target)) wanted = HB_INVALID;
   if (who.admin) wanted = HB_DENIED;
   if (wanted != HB_OK) return send(actor, r, {}, judge_status(wanted));
-  model_.claim(found.id, actor.session.value, r.lifetime, r.linger_ns);
+  if (!owned) model_.claim(found.id, actor.session.value, r.lifetime, r.linger_ns);
   send(actor, r, {}, [this, id = found.id](const ReplyBody& body) {
     const auto* out = std::get_if<Exported>(&body);
     if (out == nullptr) return fail("claim refused: " + std::get<Error>(body).message);

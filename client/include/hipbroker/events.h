@@ -23,7 +23,7 @@ enum {
   HB_EVENT_RESUMED = 4,    /* awake again */
   HB_EVENT_WITHDRAWN = 5,  /* the owner ended it */
   HB_EVENT_REVOKED = 6,    /* it was taken back. Without `imported`: an export of yours was */
-  HB_EVENT_OWNER_DIED = 7, /* the owner's session ended. Of an export that outlives it this is no end */
+  HB_EVENT_OWNER_DIED = 7, /* the owner's session ended; `bytes` is 0 where the export ended with it */
   HB_EVENT_GONE = 8,       /* nobody took it over in time */
   HB_EVENT_CLAIMED = 9,    /* a new owner took it over, under a new generation */
   /* Of the client itself, without an import: */

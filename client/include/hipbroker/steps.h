@@ -29,7 +29,7 @@ HB_API hb_status hb_import_wait_step(hb_import* imported, uint64_t step, uint64_
                                      uint64_t* ret_reached, hb_error* error);
 
 /* Tells the owner that this import took `step`, and with it all before. Not waited for: HB_OK says that the
- * message is on its way. HB_CLOSED: the session was lost. */
+ * message is on its way; of a step not published yet it is ignored. HB_CLOSED: the session was lost. */
 HB_API hb_status hb_import_ack_step(hb_import* imported, uint64_t step, hb_error* error);
 
 typedef struct hb_acks hb_acks;

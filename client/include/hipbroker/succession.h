@@ -38,7 +38,8 @@ typedef struct hb_claim_options {
  * to an export that one made may be done to it, too: withdraw, tickets, steps.
  * Only processes of the owner's uid: HB_DENIED, also for HB_LIFETIME_PERSIST without the right to it.
  * HB_EXISTS: it has an owner, whose session and pid the message names; of two who claim at once one gets
- * this. HB_NOT_FOUND, HB_STALE, HB_GONE, HB_REVOKED, HB_INVALID. */
+ * this. HB_TIMEOUT: it may be this session's all the same; call again to learn it. HB_NOT_FOUND, HB_STALE,
+ * HB_GONE, HB_REVOKED, HB_INVALID. */
 HB_API hb_status hb_claim(hb_client* client, const hb_claim_options* options, hb_export** ret_export,
                           hb_error* error);
 
