@@ -253,6 +253,15 @@ void NaiveModel::end_lease(std::uint64_t id) {
     e.departed.emplace_back(id, lease.acked);
   }
   leases.erase(id);
+  for (const NaiveWait& wait : waits)
+    if (wait.kind == NaiveWait::Kind::kStep && wait.lease == id) {
+      NaiveAnswer answer;
+      answer.wait = wait;
+      answer.status = HB_NOT_HELD;
+      answers.push_back(answer);
+    }
+  std::erase_if(
+      waits, [id](const NaiveWait& wait) { return wait.kind == NaiveWait::Kind::kStep && wait.lease == id; });
   settle(lease.id);
   settle_end(lease.id);
 }

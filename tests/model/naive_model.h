@@ -172,6 +172,7 @@ struct NaiveWait {
   std::uint64_t id = 0;       // of the export
   std::uint64_t exports = 0;  // that the request ended
   std::uint64_t step = 0;
+  std::uint64_t lease = 0;  // by which a step is waited for
   std::uint32_t owner = 0;  // of the name
   std::uint64_t group = 0;
   std::uint32_t rank = 0;

@@ -73,6 +73,7 @@ void World::wait_step(Actor& actor, const Command& c) {
   NaiveWait wait{Kind::kStep};
   wait.id = lease->second.id;
   wait.step = r.step;
+  wait.lease = id;
   drain(actor, r, wait, r.wait_ns);
 }
 
