@@ -56,6 +56,9 @@ TEST(Outbox, IsBoundedInBytes) {
 
 TEST(Outbox, IsBoundedInDescriptors) {
   Outbox box;
+  // One descriptor for each request that may be parked, and two full frames.
+  for (std::size_t i = 0; i < limits::kSessionWaits; ++i)
+    ASSERT_TRUE(box.push(frame(10 + i, 1, {HandleId{1}})));
   ASSERT_TRUE(box.push(frame(1, 1, std::vector<HandleId>(limits::kFrameFds, HandleId{1}))));
   ASSERT_TRUE(box.push(frame(2, 1, std::vector<HandleId>(limits::kFrameFds - 1, HandleId{1}))));
   QueuedFrame page = frame(3, 1);
