@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 #include <cerrno>
 #include <cstdlib>
@@ -291,7 +292,8 @@ Message create_export(ActorState& state, const Message& m) {
   const hb_status status = hb_export_create(state.client(m), &options, &made, &error);
   Message out = outcome(status, error);
   if (status != HB_OK) return out;
-  state.exports[text_of(m, "export", "e")] = made;
+  hb_export*& place = state.exports[text_of(m, "export", "e")];
+  hb_export_destroy(std::exchange(place, made));
   hb_export_info info = HB_EXPORT_INFO_INIT;
   hb_export_get_info(made, &info);
   out.emplace("export_id", info.export_id);
