@@ -32,8 +32,8 @@ template <class Same>
 std::vector<Vote> votes_of(const Group& group, Same same) {
   std::vector<Vote> votes;
   for (const auto& [rank, member] : group.ranks) {
-    const auto found = std::find_if(votes.begin(), votes.end(), [&](const Vote& vote) {
-      return same(group.ranks.at(vote.rank), member);
+    const auto found = std::find_if(votes.begin(), votes.end(), [&, &one = member](const Vote& vote) {
+      return same(group.ranks.at(vote.rank), one);
     });
     if (found != votes.end())
       ++found->count;
