@@ -43,20 +43,21 @@ using Answer = std::variant<Error, Exported, LeaseAnswer, std::shared_ptr<const 
 
 class AnswerLog {
  public:
-  [[nodiscard]] const Answer* find(std::uint64_t request_id) const;
+  struct Entry {
+    std::uint64_t id = 0;
+    std::uint16_t frame_type = 0;  // of the request: an id belongs to one
+    Answer answer;
+  };
+  [[nodiscard]] const Entry* find(std::uint64_t request_id) const;
   // Answered once, and the answer is no longer known: it must not be carried out again.
   [[nodiscard]] bool forgotten(std::uint64_t request_id) const { return request_id <= forgotten_; }
   // The highest ids are kept.
-  void remember(std::uint64_t request_id, Answer answer);
+  void remember(std::uint64_t request_id, std::uint16_t frame_type, Answer answer);
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::uint64_t highest_forgotten() const { return forgotten_; }
 
  private:
-  struct Entries {
-    std::array<std::uint64_t, limits::kRememberedAnswers> ids{};
-    std::array<Answer, limits::kRememberedAnswers> answers;
-  };
-  std::unique_ptr<Entries> entries_;
+  std::unique_ptr<std::array<Entry, limits::kRememberedAnswers>> entries_;
   std::size_t size_ = 0;
   std::uint64_t forgotten_ = 0;
 };

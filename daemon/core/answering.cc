@@ -58,14 +58,14 @@ ReplyBody lease_again(Core& core, const LeaseAnswer& first, std::uint32_t max_ha
 
 void answer(Call& call, Asker& asker, bool mutating, ReplyBody body, bool after_close) {
   if (mutating && asker.request_id != 0)
-    asker.session.answers.remember(asker.request_id, to_remember(call.core, body));
+    asker.session.answers.remember(asker.request_id, asker.frame_type, to_remember(call.core, body));
   call.out.emplace_back(Reply{asker.id, asker.request_id, asker.frame_type, after_close, std::move(body)});
 }
 
 std::optional<ReplyBody> answered_before(Call& call, const Asker& asker, const Request& request) {
   if (asker.request_id == 0) return std::nullopt;
-  const Answer* first = asker.session.answers.find(asker.request_id);
-  if (first == nullptr) {
+  const AnswerLog::Entry* const entry = asker.session.answers.find(asker.request_id);
+  if (entry == nullptr) {
     const auto* acquire = std::get_if<AcquireRequest>(&request);
     if (!asker.session.answers.forgotten(asker.request_id) || (acquire != nullptr && acquire->retried))
       return std::nullopt;
@@ -73,6 +73,10 @@ std::optional<ReplyBody> answered_before(Call& call, const Asker& asker, const R
                    asker.session.answers.highest_forgotten(),
                    ", whose answer is no longer remembered; request ids must rise");
   }
+  if (entry->frame_type != asker.frame_type)
+    return failure(HB_PROTO, "request id ", asker.request_id, " was of frame type ", entry->frame_type,
+                   " before and is of ", asker.frame_type, " now; every request needs an id of its own");
+  const Answer* const first = &entry->answer;
   if (const auto* lease = std::get_if<LeaseAnswer>(first)) {
     const auto* acquire = std::get_if<AcquireRequest>(&request);
     if (acquire == nullptr)

@@ -81,7 +81,7 @@ Outcome carry_out(Call& call, Asker& asker, Request& request) {
                         [&](const ClaimRequest& r) { return claim(call, asker, r); },
                         [&](const MakeTicketRequest& r) { return make_ticket(call, asker, r); },
                         [&](const DropTicketRequest& r) { return drop_ticket(call, asker, r); },
-                        [&](const SubscribeRequest&) { return subscribe(call, asker); },
+                        [&](const SubscribeRequest&) { return subscribe(asker); },
                         [&](const TakeEventsRequest& r) { return take_events(call, asker, r); },
                         [&](const PublishRequest& r) { return publish(call, asker, r); },
                         [&](const WaitStepRequest& r) { return wait_step(call, asker, r); },

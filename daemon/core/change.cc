@@ -65,10 +65,11 @@ std::optional<Error> refuse_extent(const Export& e, const ChangeRequest& request
       return failure(HB_RANGE, "chunks ", request.first, " to ", request.first + request.total_chunks,
                      " are to be replaced, the export has ", chunks);
     case Kind::kResume:
-      if (request.total_chunks == e.life->suspended_chunks && request.total_size == e.life->suspended_size)
+      if (request.total_chunks == e.life->suspended_sizes.size() &&
+          request.total_size == e.life->suspended_size)
         return std::nullopt;
       return failure(HB_MISMATCH, "resumed with ", request.total_chunks, " chunks of ", request.total_size,
-                     " bytes together, suspended with ", e.life->suspended_chunks, " of ",
+                     " bytes together, suspended with ", e.life->suspended_sizes.size(), " of ",
                      e.life->suspended_size, "; append after the resume to grow");
     case Kind::kNone:
       break;

@@ -14,17 +14,6 @@ namespace {
 
 bool is_left(const Lease& lease, bool unmapped) { return !unmapped || lease.unmap_asked; }
 
-template <class Kind, class Visit>
-void each_wait(Core& core, std::uint32_t export_slot, Visit visit) {
-  const auto& life = core.exports.at(export_slot).life;
-  if (life == nullptr) return;
-  for (std::uint32_t slot = life->waits; slot != kNoSlot;) {
-    const std::uint32_t next = core.waits.at(slot).of_line.next;
-    if (const auto* what = std::get_if<Kind>(&core.waits.at(slot).what)) visit(slot, *what);
-    slot = next;
-  }
-}
-
 }  // namespace
 
 Withdrawn holders_left(const Core& core, std::uint32_t export_slot, bool unmapped, Time now) {

@@ -134,7 +134,8 @@ void end_export(Call& call, std::uint32_t slot, ExportState as) {
     ExportLife& life = core.exports.life_of(slot);
     keep_owner(core, slot);
     life.ended_size = e.size();
-    life.ended_chunks = e.state == ExportState::kSuspended ? life.suspended_chunks : e.chunks.all().size();
+    life.ended_chunks =
+        e.state == ExportState::kSuspended ? life.suspended_sizes.size() : e.chunks.all().size();
     life.unmap_asked = 0;
   }
   if (e.life != nullptr) stop_linger(core, *e.life);

@@ -162,13 +162,12 @@ void drop_event(Core& core, std::uint32_t slot) {
   core.events.erase(slot);
 }
 
-Outcome subscribe(Call& call, Asker& asker) {
+Outcome subscribe(Asker& asker) {
   asker.session.subscribed = true;
   asker.session.rung = false;
   // The doorbell that this makes is in place before the effect is carried out.
   Outcome outcome{Subscribed{}};
   outcome.ring = asker.session.events != kNoSlot;
-  static_cast<void>(call);
   return outcome;
 }
 

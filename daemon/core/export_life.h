@@ -52,8 +52,7 @@ struct ExportLife {
   std::uint64_t ended_chunks = 0;
 
   // --- sleep ---
-  std::uint64_t suspended_chunks = 0;          // how many there were,
-  std::uint64_t suspended_size = 0;            // how large,
+  std::uint64_t suspended_size = 0;            // how large it was,
   std::vector<std::uint64_t> suspended_sizes;  // each of them: resume brings the same
   std::uint64_t unmap_asked = 0;               // leases that have not answered the suspension
 

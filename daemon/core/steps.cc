@@ -43,17 +43,6 @@ AcksWaited acks_of(const Core& core, std::uint32_t export_slot, std::uint64_t st
   return out;
 }
 
-template <class Kind, class Visit>
-void each_wait(Core& core, std::uint32_t export_slot, Visit visit) {
-  const auto& life = core.exports.at(export_slot).life;
-  if (life == nullptr) return;
-  for (std::uint32_t slot = life->waits; slot != kNoSlot;) {
-    const std::uint32_t next = core.waits.at(slot).of_line.next;
-    if (const auto* what = std::get_if<Kind>(&core.waits.at(slot).what)) visit(slot, *what);
-    slot = next;
-  }
-}
-
 Error not_held(LeaseId lease) {
   return failure(HB_NOT_HELD, "lease ", lease.value, " is not held by this session");
 }

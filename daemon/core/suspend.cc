@@ -22,7 +22,6 @@ Outcome suspend(Call& call, Asker& asker, const SuspendRequest& request) {
     return failure(HB_BUSY, "a change of export ", request.id.value, " is being sent: abort it first");
   ExportLife& life = core.exports.life_of(*slot);
   life.suspended_size = e.chunks.bytes();
-  life.suspended_chunks = e.chunks.all().size();
   life.suspended_sizes.clear();
   for (const Chunk& chunk : e.chunks.all()) life.suspended_sizes.push_back(chunk.size);
   core.exports.set_state(*slot, ExportState::kSuspended);

@@ -46,7 +46,7 @@ void wake(Call& call, std::uint32_t export_slot);  // resumed: its holders are t
 [[nodiscard]] Outcome drop_ticket(Call& call, Asker& asker, const DropTicketRequest& request);
 
 // events.cc
-[[nodiscard]] Outcome subscribe(Call& call, Asker& asker);
+[[nodiscard]] Outcome subscribe(Asker& asker);
 [[nodiscard]] Outcome take_events(Call& call, Asker& asker, const TakeEventsRequest& request);
 
 // steps.cc

@@ -90,7 +90,7 @@ ExportInfo info_of(const Core& core, std::uint32_t slot, Time now) {
   if (e.life == nullptr) return info;
   const ExportLife& life = *e.life;
   if (info.chunks == 0)
-    info.chunks = e.state == ExportState::kSuspended ? life.suspended_chunks : life.ended_chunks;
+    info.chunks = e.state == ExportState::kSuspended ? life.suspended_sizes.size() : life.ended_chunks;
   info.linger_ns = life.linger_ns;
   if (life.linger_end != kNever && life.linger_end > now) info.linger_left_ns = life.linger_end - now;
   info.tickets = life.ticket_count;

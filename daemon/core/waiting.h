@@ -10,6 +10,18 @@
 
 namespace hb::core {
 
+// Those of one kind that wait for an export. `visit` may take its own wait out, no other.
+template <class Kind, class Visit>
+void each_wait(Core& core, std::uint32_t export_slot, Visit visit) {
+  const auto& life = core.exports.at(export_slot).life;
+  if (life == nullptr) return;
+  for (std::uint32_t slot = life->waits; slot != kNoSlot;) {
+    const std::uint32_t next = core.waits.at(slot).of_line.next;
+    if (const auto* what = std::get_if<Kind>(&core.waits.at(slot).what)) visit(slot, *what);
+    slot = next;
+  }
+}
+
 // wait.cc
 // Parked until the export's list of waits is looked through again, or the deadline. The refusal, or nothing.
 [[nodiscard]] std::optional<Error> park(Call& call, Asker& asker, DrainWait what, std::uint64_t wait_ns,

@@ -4,6 +4,7 @@
 
 #include "core/broker.h"
 #include "unit/core/broker_driver.h"
+#include "wire/frame.h"
 #include "wire/limits.h"
 
 namespace hb::test {
@@ -131,6 +132,18 @@ TEST_F(AnswerTest, SessionsDoNotShareAnswers) {
   ask_as(session, 5, simple("kv"));
   const SessionId other = connect(1000);
   EXPECT_EQ(status_of(ask_as(other, 5, simple("kv"))), HB_EXISTS);
+}
+
+TEST_F(AnswerTest, AnIdIsOfOneFrameType) {
+  ask_as(session, 5, simple("kv"));
+  Effects out;
+  broker.apply(session, 5, static_cast<std::uint16_t>(FrameType::kWithdraw),
+               WithdrawRequest{NameRef{"kv", {}}, false}, now, out);
+  ASSERT_EQ(out.size(), 1u);
+  const auto& refused = std::get<Error>(std::get<Reply>(out[0]).body);
+  EXPECT_EQ(refused.status, HB_PROTO);
+  EXPECT_NE(refused.message.find("request id 5 was of frame type"), std::string::npos) << refused.message;
+  EXPECT_EQ(counters().exports, 1u);
 }
 
 }  // namespace

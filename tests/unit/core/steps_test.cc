@@ -200,5 +200,40 @@ TEST_F(StepsTest, ListsOfTheMissingAndTheLeftAreBoundedAndSaySo) {
   EXPECT_FALSE(acks(2).more_left);
 }
 
+TEST_F(StepsTest, AReleasedLeaseWaitsForNoStep) {
+  send_as(first, 50, WaitStepRequest{of_first, 3, kNever});
+  send_as(second, 51, WaitStepRequest{of_second, 3, kNever});
+  send(first, ReleaseRequest{of_first});
+  ASSERT_NE(answer_to(first, 50), nullptr);
+  EXPECT_EQ(error_of(answer_to(first, 50)->body).status, HB_NOT_HELD);
+  EXPECT_EQ(counters().waits, 1u);  // the other one's is another lease
+}
+
+TEST_F(StepsTest, EveryWaitCountsItsOwnStep) {
+  published(1);
+  published(2);
+  send_as(trainer, 50, WaitAcksRequest{weights.id, 1, kNever});
+  send_as(trainer, 51, WaitAcksRequest{weights.id, 2, kNever});
+  acked(first, of_first, 1);
+  acked(first, of_first, 1);  // no second time
+  send(second, AckStepRequest{of_second, 2});
+  EXPECT_NE(answer_to(trainer, 50), nullptr);
+  EXPECT_EQ(answer_to(trainer, 51), nullptr);
+  send(first, ReleaseRequest{of_first});
+  EXPECT_NE(answer_to(trainer, 51), nullptr);
+  EXPECT_EQ(counters().waits, 0u);
+}
+
+// Each is answered with a list: all at once must fit into what a session may have unread.
+TEST_F(StepsTest, WaitsForHoldersAreFew) {
+  published(1);
+  for (std::size_t i = 0; i < limits::kSessionListWaits; ++i)
+    send(trainer, WaitAcksRequest{weights.id, 1, kNever});
+  const ReplyBody one_more = ask(trainer, WaitAcksRequest{weights.id, 1, kNever});
+  EXPECT_EQ(status_of(one_more), HB_QUOTA);
+  EXPECT_EQ(error_of(one_more).what, "waits for holders");
+  EXPECT_EQ(error_of(one_more).limit, limits::kSessionListWaits);
+}
+
 }  // namespace
 }  // namespace hb::test

@@ -107,12 +107,12 @@ TEST(ValiditySlots, TheLowestFreeSlotIsFoundAcrossGroups) {
 TEST(AnswerLog, KeepsTheHighestIds) {
   AnswerLog log;
   for (std::uint64_t id = 1; id <= 20; ++id)
-    log.remember(id * 10, Exported{ExportId{id}, 1, 1, 1, true, {}, {}, {}, 0});
+    log.remember(id * 10, 2, Exported{ExportId{id}, 1, 1, 1, true, {}, {}, {}, 0});
   EXPECT_EQ(log.find(40), nullptr);
   EXPECT_TRUE(log.forgotten(40));
   EXPECT_FALSE(log.forgotten(41));
-  EXPECT_EQ(std::get<Exported>(*log.find(50)).id, ExportId{5});
-  log.remember(45, Error{});
+  EXPECT_EQ(std::get<Exported>(log.find(50)->answer).id, ExportId{5});
+  log.remember(45, 2, Error{});
   EXPECT_EQ(log.find(45), nullptr);
   EXPECT_TRUE(log.forgotten(45));
 }
