@@ -124,6 +124,8 @@ TEST_P(Growth, ThreadsThatRefreshAtOnceMakeOne) {
   consumer.ok("import", {{"import", "same"}, {"key", made.text("key")}});
   add(producer, 3, 2);
   const Answer done = consumer.ok("refresh", {{"threads", 4}});
+  // A thread that came after the work was done found nothing new.
+  EXPECT_GE(done.number("saw"), 1u);
   EXPECT_EQ(done.number("old_bytes"), 2 * unit());
   EXPECT_EQ(done.number("new"), 3u);
   EXPECT_EQ(consumer.ok("stats").number("fetched_fds"), 5u);

@@ -98,7 +98,7 @@ Message resume(ActorState& state, const Message& m) {
   return described(state, m, status, error);
 }
 
-// refresh [import=] [threads=]: at once
+// refresh [import=] [threads=]: at once. Tells of one whose call began before the change; `saw`: how many did
 Message refresh(ActorState& state, const Message& m) {
   hb_import* const imported = named(state.imports, m, "import", "i");
   const std::uint64_t count = number_of(m, "threads", 1);
@@ -116,8 +116,13 @@ Message refresh(ActorState& state, const Message& m) {
   ones[0].status = hb_import_refresh(imported, deadline_of(m), &ones[0].done, &ones[0].error);
   for (std::thread& thread : threads) thread.join();
   const auto bad = std::find_if(ones.begin(), ones.end(), [](const One& one) { return one.status != HB_OK; });
-  const One& shown = bad != ones.end() ? *bad : ones[0];
+  const auto saw = [](const One& one) {
+    return one.done.new_chunks != 0 || one.done.replaced_chunks != 0 || one.done.woken != 0;
+  };
+  const auto one_that_saw = std::find_if(ones.begin(), ones.end(), saw);
+  const One& shown = bad != ones.end() ? *bad : one_that_saw != ones.end() ? *one_that_saw : ones[0];
   Message out = outcome(shown.status, shown.error);
+  out.emplace("saw", std::count_if(ones.begin(), ones.end(), saw));
   const hb_refreshed& done = shown.done;
   out.emplace("old_bytes", done.old_bytes);
   out.emplace("first_new", done.first_new_chunk);
