@@ -40,7 +40,11 @@ TABLE = {
     "proto/include/": {"libc"},
     "proto/wire/": LIBC_STD | {"expected", "proto/include/"},
     "daemon/core/": WIRE_VALUES | {"std", "expected"},
-    "daemon/policy/": TYPES_IDS | {"std", "expected", "proto/include/"},
+    "daemon/conf/": LIBC_STD | WIRE | {"expected", "toml"},
+    # Values of the core; of the file alone its text.
+    "daemon/policy/": TYPES_IDS
+    | WIRE_VALUES
+    | {"daemon/core/resource.h", "daemon/core/rights.h", "daemon/conf/", "std", "expected"},
     "daemon/os/": WIRE | TYPES_IDS | LIBC_STD | {"expected", "systemd"},
     "daemon/observe/": LIBC_STD
     | {"daemon/core/effect.h", "daemon/core/types.h", "daemon/core/ids.h", "spdlog", "fmt", "expected"}
