@@ -79,4 +79,8 @@ inline constexpr std::size_t kQuarantineThreads = 64;
 inline constexpr std::size_t kQuarantineThreadsPerUid = 2;
 inline constexpr std::size_t kQuarantinePerUid = 64;
 
+// What is to be written and has not been: a log or a journal that nobody reads costs no more than this.
+inline constexpr std::size_t kLogLines = 4096;
+inline constexpr std::size_t kLogBytes = 1024 * 1024;
+
 }  // namespace hb::limits
