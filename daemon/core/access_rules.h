@@ -4,6 +4,9 @@
 // Who may read, write or see what (design rule 7). Every question of rights is asked here.
 #pragma once
 
+#include <optional>
+
+#include "core/effect.h"
 #include "core/export_table.h"
 #include "core/types.h"
 
@@ -18,6 +21,9 @@ namespace hb::core {
 
 // May `who` see the ACL and every holder?
 [[nodiscard]] bool is_owner_or_admin(const Export& exported, const Principal& who);
+
+// The node's policy, before any access list is asked. Nothing: it may.
+[[nodiscard]] std::optional<Error> refuse_verb(const Principal& who, Verb verb);
 
 // Is it the same principal (scope and uid)?
 [[nodiscard]] bool same_principal(const Principal& a, const Principal& b);

@@ -91,6 +91,7 @@ Outcome carry_out(Call& call, Asker& asker, Request& request) {
                         [&](ReadyRequest& r) { return ready(call, asker, r); },
                         [&](const GroupAppendRequest& r) { return group_append(call, asker, r); },
                         [&](const LeaveRequest& r) { return leave(call, asker, r); },
+                        [&](const QuotaListRequest& r) { return list_quotas(call, asker, r); },
                     },
                     request);
 }
@@ -165,6 +166,13 @@ void Broker::disconnect(SessionId id, Time now, Effects& out) {
   call.close_gathered();
   core.quota.give_back_session(session->principal);
   core.sessions.erase(id.slot());
+}
+
+void Broker::set_terms(SessionId id, Rights rights, std::shared_ptr<const LimitSet> limits) {
+  Session* session = state_->core.sessions.find(id);
+  if (session == nullptr) return;
+  session->principal.rights = rights;
+  session->principal.limits = std::move(limits);
 }
 
 void Broker::apply(SessionId id, std::uint64_t request_id, std::uint16_t frame_type, Request request,

@@ -47,6 +47,9 @@ class Broker {
   // lifetime `owner` end.
   void disconnect(SessionId session, Time now, Effects& out);
 
+  // The policy was read anew: what a live session may do and use from now on. What exists stays.
+  void set_terms(SessionId session, Rights rights, std::shared_ptr<const LimitSet> limits);
+
   // One request. `request_id` 0 = one-way: ExportAbort, Release and Cancel then have no answer. A mutating
   // request whose id was answered before gets its first answer again; an id not above one whose answer is
   // already forgotten is PROTO. Handles of a request are taken over even when the session has ended.

@@ -227,7 +227,7 @@ Outcome change(Call& call, Asker& asker, ChangeRequest& request) {
   if (!refused) refused = refuse(core, asker, *slot, request, descriptors);
   const bool paged = request.total_chunks > request.chunks.size();
   if (!refused && paged)
-    refused = Quota::charge(Resource::kStaging, asker.session.charges, asker.session.principal.uid);
+    refused = Quota::charge(Resource::kStagings, asker.session.charges, asker.session.principal.uid);
   if (refused) {
     close_all(call, request.handles);
     return std::move(*refused);

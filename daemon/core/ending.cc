@@ -26,7 +26,7 @@ void end_lease(Call& call, std::uint32_t slot) {
   const std::uint64_t acked = lease.acked_step;
   if (lease.pins) --exported.life->pinning;
   session.validity.give_back(lease.validity_slot);
-  Quota::give_back(Resource::kLease, session.charges);
+  Quota::give_back(Resource::kLeases, session.charges);
   unlink<&Lease::of_session>(core.leases, session.leases, slot);
   unlink<&Lease::of_export>(core.leases, exported.leases, slot);
   --exported.lease_count;
@@ -187,7 +187,7 @@ void drop_staging(Call& call, Session& session, Staging* staging) {
     core.exports.at(staging->exported).session = kNoSlot;
     core.exports.discard(staging->exported);
   }
-  Quota::give_back(Resource::kStaging, session.charges);
+  Quota::give_back(Resource::kStagings, session.charges);
   std::erase_if(session.stagings, [&](const auto& own) { return own.get() == staging; });
 }
 
@@ -208,7 +208,7 @@ Wait take_wait(Core& core, std::uint32_t slot) {
   const Wait& wait = core.waits.at(slot);
   Session& session = core.sessions.at(wait.session);
   if (wait.ticket != kNoSlot) core.deadlines.erase(wait.ticket);
-  Quota::give_back(Resource::kWait, session.charges);
+  Quota::give_back(Resource::kWaits, session.charges);
   unlink<&Wait::of_session>(core.waits.table(), session.waits, slot);
   if (wait.acquire() != nullptr) return core.waits.remove(slot);
   if (std::uint32_t* const list = list_of(core, wait))

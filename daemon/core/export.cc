@@ -42,7 +42,7 @@ Staging* staging_of(const Core& core, const Session& session, ExportId id) {
 
 std::unique_ptr<Staging> take_staging(Core& core, Session& session, const Staging* staging) {
   core.fds.settle(staging->handles_to_come);  // the rest of the promise is void
-  Quota::give_back(Resource::kStaging, session.charges);
+  Quota::give_back(Resource::kStagings, session.charges);
   const auto own = std::find_if(session.stagings.begin(), session.stagings.end(),
                                 [&](const auto& entry) { return entry.get() == staging; });
   std::unique_ptr<Staging> taken = std::move(*own);
@@ -183,7 +183,7 @@ Outcome export_memory(Call& call, Asker& asker, ExportRequest& request) {
   const std::uint64_t descriptors = std::max<std::uint64_t>(request.distinct_handles, request.handles.size());
   auto refused = refuse(core, asker, request, descriptors);
   const bool paged = request.total_chunks > request.chunks.size();
-  if (!refused && paged) refused = Quota::charge(Resource::kStaging, asker.session.charges, principal.uid);
+  if (!refused && paged) refused = Quota::charge(Resource::kStagings, asker.session.charges, principal.uid);
   if (refused) {
     close_all(call, request.handles);
     return std::move(*refused);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/access_rules.h"
 #include "core/failure.h"
 #include "wire/limits.h"
 #include "wire/name.h"
@@ -104,9 +105,8 @@ std::optional<Error> refuse_lifetime(Lifetime lifetime, std::uint64_t linger_ns,
     case Lifetime::kPersist:
       if (linger_ns != 0)
         return failure(HB_INVALID, "linger_ns ", linger_ns, " with lifetime persist: it is for linger");
-      if (who.may_persist) return std::nullopt;
-      return failure(HB_DENIED, "lifetime persist is a right, and uid ", who.uid,
-                     " does not have it: the daemon's configuration gives it ([policy] persist_uids)");
+      if (who.rights.allows(Verb::kPersist)) return std::nullopt;
+      return refuse_verb(who, Verb::kPersist).value();
   }
   return failure(HB_UNSUPPORTED, "lifetime ", static_cast<unsigned>(lifetime),
                  " is not known to this daemon; 0 (owner), 1 (linger) and 2 (persist) are");

@@ -62,7 +62,7 @@ tl::expected<LeaseId, Error> grant(Call& call, SessionId session_id, std::uint32
   Core& core = call.core;
   Session& session = core.sessions.at(session_id.slot());
   Export& e = core.exports.at(export_slot);
-  if (auto refused = Quota::charge(Resource::kLease, session.charges, session.principal.uid))
+  if (auto refused = Quota::charge(Resource::kLeases, session.charges, session.principal.uid))
     return tl::unexpected(std::move(*refused));
   const ValiditySlots::Granted word = session.validity.take();
   Lease lease;

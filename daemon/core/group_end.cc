@@ -25,7 +25,7 @@ void drop_member(Call& call, std::uint32_t slot, std::uint32_t rank) {
   Group& group = core.groups.at(slot);
   Session& session = core.sessions.at(group.ranks.at(rank).session);
   std::erase(session.groups, Membership{slot, rank});
-  Quota::give_back(Resource::kGroup, session.charges);
+  Quota::give_back(Resource::kGroups, session.charges);
   group.ranks.erase(rank);
   if (!group.ranks.empty()) return;
   if (group.phase != GroupPhase::kEnded) core.groups.end(slot, {});

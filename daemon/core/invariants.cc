@@ -157,7 +157,7 @@ Verdict check_tickets(const Core& core) {
       return text("uid ", who.second, " is charged for other tickets");
   verdict = each(core.sessions, [&](std::uint32_t slot, const Session& session) -> Verdict {
     const auto made = of_session.find(core.sessions.id_of(slot).value);
-    if (session.charges.of(Resource::kTicket) != (made == of_session.end() ? 0 : made->second))
+    if (session.charges.of(Resource::kTickets) != (made == of_session.end() ? 0 : made->second))
       return text("session ", slot, " is charged for other tickets");
     if (!of_uid.contains({session.principal.scope.value, session.principal.uid}) &&
         core.quota.tickets_of(session.principal.scope, session.principal.uid) != 0)
@@ -377,13 +377,13 @@ Verdict check_session(const Core& core, std::uint32_t slot, const Session& sessi
     return v;
   if (Verdict v = along<&PendingEvent::of_session>(core.events, session.events, sums.events, own); !v.empty())
     return v;
-  if (leases != session.charges.of(Resource::kLease) || leases != session.validity.in_use())
+  if (leases != session.charges.of(Resource::kLeases) || leases != session.validity.in_use())
     return text("session ", slot, " is charged for other leases than it holds");
-  if (waits != session.charges.of(Resource::kWait))
+  if (waits != session.charges.of(Resource::kWaits))
     return text("session ", slot, " is charged for other waits");
-  if (session.groups.size() != session.charges.of(Resource::kGroup))
+  if (session.groups.size() != session.charges.of(Resource::kGroups))
     return text("session ", slot, " is charged for other groups");
-  if (session.stagings.size() != session.charges.of(Resource::kStaging) ||
+  if (session.stagings.size() != session.charges.of(Resource::kStagings) ||
       session.stagings.size() > limits::kSessionStagings)
     return text("session ", slot, " is charged for other stagings");
   for (const auto& staging : session.stagings) {

@@ -165,6 +165,10 @@ Counters count(const Core& core) {
   return counters;
 }
 
+Outcome list_quotas(Call& /*call*/, Asker& /*asker*/, const QuotaListRequest& /*request*/) {
+  return QuotaListed{};
+}
+
 Outcome status(Call& call, Asker& asker) {
   if (!asker.session.principal.admin)
     return failure(HB_DENIED, "the daemon's counters are on the admin socket only");

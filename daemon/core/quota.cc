@@ -20,18 +20,23 @@ Error refusal(std::string_view what, std::uint64_t used, std::uint64_t limit, st
   return error;
 }
 
-struct Cap {
-  std::string_view what;
-  std::uint64_t limit;
-  std::string_view way_out;
-};
-constexpr std::array<Cap, kResources> kCaps{{
-    {"leases", limits::kSessionLeases, "release leases of this session"},
-    {"exports half sent", limits::kSessionStagings, "finish or abort one of this session"},
-    {"waiting requests", limits::kSessionWaits, "cancel one of this session"},
-    {"tickets", limits::kSessionTickets, "drop some of this session, or wait until they are used or expire"},
-    {"groups joined", limits::kSessionGroups, "leave one of this session"},
-}};
+// Of one session, whatever its principal may use: bounds of this protocol, not of a policy.
+constexpr std::uint64_t session_limit(Resource resource) {
+  switch (resource) {
+    case Resource::kLeases:
+      return limits::kSessionLeases;
+    case Resource::kStagings:
+      return limits::kSessionStagings;
+    case Resource::kWaits:
+      return limits::kSessionWaits;
+    case Resource::kTickets:
+      return limits::kSessionTickets;
+    case Resource::kGroups:
+      return limits::kSessionGroups;
+    default:
+      return UINT64_MAX;
+  }
+}
 
 }  // namespace
 
@@ -39,8 +44,8 @@ std::optional<Error> Quota::charge_session(const Principal& principal) {
   if (sessions_ >= limits::kSessions)
     return refusal("sessions", sessions_, limits::kSessions, "all users", "try again when others have left");
   Used& used = by_who_[{principal.scope, principal.uid}];
-  if (used.sessions >= limits::kSessionsPerUid)
-    return refusal("sessions", used.sessions, limits::kSessionsPerUid, text("uid ", principal.uid),
+  if (used.sessions >= limits::kUidSessions)
+    return refusal("sessions", used.sessions, limits::kUidSessions, text("uid ", principal.uid),
                    "close sessions of this uid");
   ++used.sessions;
   ++sessions_;
@@ -56,17 +61,17 @@ void Quota::give_back_session(const Principal& principal) {
 
 std::optional<Error> Quota::charge_ticket(const Principal& principal, Charges& charges) {
   Used& used = by_who_.at({principal.scope, principal.uid});  // the asker's session is counted there
-  if (used.tickets >= limits::kTicketsPerUid)
-    return refusal("tickets", used.tickets, limits::kTicketsPerUid,
+  if (used.tickets >= limits::kUidTickets)
+    return refusal("tickets", used.tickets, limits::kUidTickets,
                    text("uid ", principal.uid, " in all its sessions, ended ones included"),
                    "drop some, or wait until they are used or expire");
-  if (auto refused = charge(Resource::kTicket, charges, principal.uid)) return refused;
+  if (auto refused = charge(Resource::kTickets, charges, principal.uid)) return refused;
   ++used.tickets;
   return std::nullopt;
 }
 
 void Quota::give_back_ticket(ScopeId scope, std::uint32_t uid, Charges* charges) {
-  if (charges != nullptr) give_back(Resource::kTicket, *charges);
+  if (charges != nullptr) give_back(Resource::kTickets, *charges);
   const Who who{scope, uid};
   --by_who_.at(who).tickets;
   forget_if_idle(who);
@@ -78,9 +83,10 @@ void Quota::forget_if_idle(const Who& who) {
 }
 
 std::optional<Error> Quota::charge(Resource resource, Charges& charges, std::uint32_t uid) {
-  const Cap& cap = kCaps[static_cast<std::size_t>(resource)];
+  const ResourceText& cap = text_of(resource);
+  const std::uint64_t limit = session_limit(resource);
   std::uint64_t& count = charges.count[static_cast<std::size_t>(resource)];
-  if (count >= cap.limit) return refusal(cap.what, count, cap.limit, text("uid ", uid), cap.way_out);
+  if (count >= limit) return refusal(cap.phrase, count, limit, text("uid ", uid), cap.way_out);
   ++count;
   return std::nullopt;
 }

@@ -15,9 +15,6 @@
 
 namespace hb::core {
 
-enum class Resource : std::uint8_t { kLease, kStaging, kWait, kTicket, kGroup };
-inline constexpr std::size_t kResources = 5;
-
 // What one session has open, by resource.
 struct Charges {
   std::array<std::uint64_t, kResources> count{};
