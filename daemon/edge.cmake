@@ -15,7 +15,9 @@ add_library(hb_os STATIC
 target_include_directories(hb_os PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(hb_os PUBLIC hb_wire Threads::Threads PRIVATE PkgConfig::SYSTEMD hb_build)
 
-add_library(hb_observe STATIC observe/log.cc observe/log_line.cc observe/sinks.cc observe/writer.cc)
+add_library(hb_observe STATIC
+  observe/audit.cc observe/audit_record.cc observe/json.cc observe/log.cc observe/log_line.cc observe/sinks.cc
+  observe/writer.cc)
 target_include_directories(hb_observe PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(hb_observe PUBLIC hb_wire PRIVATE Threads::Threads PkgConfig::SYSTEMD hb_build)
 

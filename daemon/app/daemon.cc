@@ -174,6 +174,7 @@ int run_daemon(const Settings& settings) {
   }
   const Writing writing;
   ipc::Engine engine(io, *config, settings.drivers, settings.rights);
+  engine.audit().write_to(observe::process_writer());
   ipc::Server server(io, engine);
   signals.async_wait([&](const boost::system::error_code& error, int number) {
     if (error) return;
