@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "ipc/method_table.h"
 #include "wire/limits.h"
 
 namespace hb::ipc {
@@ -54,6 +55,7 @@ Engine::Engine(boost::asio::io_context& io, const core::BrokerConfig& config,
                std::vector<os::DriverRule> drivers, std::shared_ptr<const policy::Policy> policy)
     : io_(io),
       deadline_(io),
+      audit_timer_(io),
       config_(with_retries(config)),
       drivers_(std::move(drivers)),
       policy_(std::move(policy)),
@@ -65,6 +67,8 @@ Engine::~Engine() { stop(); }
 void Engine::stop() {
   closer_.stop();
   deadline_.cancel();
+  audit_timer_.cancel();
+  audit_.flush_all();
 }
 
 // --- sessions -------------------------------------------------------------------------------------
@@ -116,7 +120,7 @@ void Engine::apply(core::SessionId session, std::uint64_t request_id, FrameType 
   if (!added) {
     const auto recipient = sessions_.find(session);
     if (recipient != sessions_.end())
-      recipient->second.recipient->deliver({request_id, writer_.error(request_id, added.error()), {}});
+      recipient->second.recipient->refuse(request_id, added.error());
     return;
   }
   broker_.apply(session, request_id, static_cast<std::uint16_t>(type), std::move(request), monotonic_now(),
@@ -150,6 +154,8 @@ void Engine::carry_out() {
     } else if (const auto* ring = std::get_if<core::Ring>(&effect)) {
       const auto session = sessions_.find(ring->session);
       if (session != sessions_.end()) session->second.recipient->ring();
+    } else if (auto* audit = std::get_if<core::Audit>(&effect)) {
+      note(std::move(*audit));
     } else {
       const auto& reply = std::get<core::Reply>(effect);
       send(reply, reply.after_close ? &parked : nullptr);
@@ -266,6 +272,31 @@ void Engine::arm_deadline() {
     armed_for_ = core::kNever;
     broker_.tick(monotonic_now(), effects_);
     carry_out();
+  });
+}
+
+// --- audit ----------------------------------------------------------------------------------------
+
+void Engine::note(core::Audit audit) {
+  if (const Method* method = find_method(static_cast<FrameType>(audit.frame_type))) audit.verb = method->name;
+  audit_.add(std::move(audit), monotonic_now());
+  arm_audit();
+}
+
+void Engine::arm_audit() {
+  const core::Time next = audit_.next_flush();
+  if (next == audit_armed_for_) return;
+  audit_armed_for_ = next;
+  if (next == core::kNever) {
+    audit_timer_.cancel();
+    return;
+  }
+  audit_timer_.expires_at(std::chrono::steady_clock::time_point(std::chrono::nanoseconds(next)));
+  audit_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    audit_armed_for_ = core::kNever;
+    audit_.flush(monotonic_now());
+    arm_audit();
   });
 }
 

@@ -24,6 +24,7 @@
 #include "ipc/handle_store.h"
 #include "ipc/outbox.h"
 #include "ipc/translate_reply.h"
+#include "observe/audit.h"
 #include "os/closer.h"
 #include "os/handle_probe.h"
 #include "policy/policy.h"
@@ -43,6 +44,8 @@ class Recipient {
   // Sends `frame` with one descriptor more, a new doorbell that takes the place of the old; or an error.
   virtual void subscribe(const OutFrame& frame) = 0;
   virtual void ring() = 0;
+  // Of a request that the core was not asked for.
+  virtual void refuse(std::uint64_t request_id, const EdgeError& error) = 0;
 };
 
 [[nodiscard]] std::shared_ptr<const policy::Policy> built_in_policy();
@@ -106,6 +109,11 @@ class Engine {
   [[nodiscard]] std::uint64_t uptime_ns() const { return monotonic_now() - started_; }
   [[nodiscard]] core::Counters counters() const { return broker_.counters(); }
 
+  // --- audit ------------------------------------------------------------------------------------
+  // Of what the core does not see: refusals of the edge, what an admin changed.
+  void note(core::Audit audit);
+  [[nodiscard]] observe::AuditTrail& audit() { return audit_; }
+
   // No callback of a closer thread any more; sessions must have ended.
   void stop();
 
@@ -131,10 +139,14 @@ class Engine {
   [[nodiscard]] tl::expected<core::Level, EdgeError> read_only_level(
       const core::Broker::Candidate& candidate);
   void arm_deadline();
+  void arm_audit();
 
   boost::asio::io_context& io_;
   boost::asio::steady_timer deadline_;
   core::Time armed_for_ = core::kNever;
+  observe::AuditTrail audit_;
+  boost::asio::steady_timer audit_timer_;
+  core::Time audit_armed_for_ = core::kNever;
   core::BrokerConfig config_;
   std::vector<os::DriverRule> drivers_;
   std::shared_ptr<const policy::Policy> policy_;

@@ -178,6 +178,7 @@ void Session::on_truncated(Received received, std::span<const std::byte> bytes) 
   engine_.dispose(std::move(received.fds), who_.uid);
   const auto frame = decode_frame(bytes);
   if (!frame) return fail(0, edge_error(HB_PROTO, frame_error_text(frame.error())));
+  frame_type_ = static_cast<std::uint16_t>(frame->header.type);
   const Method* method = find_method(frame->header.type);
   if (method == nullptr || !method->allows_fds || state_ == SessionState::kAwaitHello) {
     return fail(frame->header.request_id,
@@ -195,6 +196,7 @@ void Session::on_packet(Received received, std::span<const std::byte> bytes) {
     return fail(0, edge_error(HB_PROTO, frame_error_text(frame.error())));
   }
   const FrameHeader& header = frame->header;
+  frame_type_ = static_cast<std::uint16_t>(header.type);
   if (header.fd_count != received.fds.size()) {
     const std::size_t arrived = received.fds.size();
     engine_.dispose(std::move(received.fds), who_.uid);

@@ -73,6 +73,7 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   void drop_handles(std::span<const core::HandleId> handles, const Outbox::GoneFrame& gone) override;
   void subscribe(const OutFrame& frame) override;
   void ring() override;
+  void refuse(std::uint64_t request_id, const EdgeError& error) override { answer(request_id, error); }
 
  private:
   void set_state(SessionState next);
@@ -103,6 +104,8 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   void fail(std::uint64_t request_id, const EdgeError& error);
   void fail_later(const std::string& why);
   void end_at(core::Time deadline, const char* why);
+  // For the audit trail, where it is a refusal.
+  void note_refused(const EdgeError& error);
 
   boost::asio::io_context& io_;
   Engine& engine_;
@@ -114,7 +117,8 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   core::SessionId id_;
   core::Principal principal_;
   observe::Who who_;
-  core::ProcessInfo process_;  // until the Hello
+  core::ProcessInfo process_;
+  std::uint16_t frame_type_ = 0;  // of the request under way
   Outbox outbox_;
   bool waiting_readable_ = false;  // two waits at once would each go on for ever
   bool too_many_in_flight_logged_ = false;

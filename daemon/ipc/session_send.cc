@@ -7,12 +7,24 @@
 #include <chrono>
 #include <utility>
 
+#include "core/audit.h"
 #include "ipc/session.h"
 #include "wire/limits.h"
 
 namespace hb::ipc {
 
+void Session::note_refused(const EdgeError& error) {
+  if (!core::is_refusal(error.status, false)) return;
+  core::Audit audit = core::refusal_of(error);
+  audit.uid = who_.uid;
+  audit.admin = principal_.admin;
+  audit.process = std::make_shared<const core::ProcessInfo>(process_);
+  audit.frame_type = frame_type_;
+  engine_.note(std::move(audit));
+}
+
 void Session::answer(std::uint64_t request_id, const EdgeError& error) {
+  note_refused(error);
   if (request_id == 0) {
     host_.log_fault(who_, "one-way request refused: " + error.message);
     return;
@@ -21,6 +33,7 @@ void Session::answer(std::uint64_t request_id, const EdgeError& error) {
 }
 
 void Session::fail(std::uint64_t request_id, const EdgeError& error) {
+  note_refused(error);
   host_.log_fault(who_, "disconnected: " + error.message);
   deliver({request_id, engine_.writer().error(request_id, error), {}});
   fail_later(error.message);
