@@ -2,6 +2,9 @@
 // Copyright (c) 2026 the hipbroker authors
 #include "core/access_rules.h"
 
+#include "core/core.h"
+#include "core/failure.h"
+
 namespace hb::core {
 
 namespace {
@@ -30,6 +33,14 @@ bool may_see(const ExportTable& exports, const Export& exported, const Principal
 
 bool is_owner_or_admin(const Export& exported, const Principal& who) {
   return who.admin || (who.scope == exported.scope && who.uid == exported.owner_uid);
+}
+
+std::optional<Error> refuse_verb(const Core& core, const Principal& who, Verb verb) {
+  if (who.admin || who.rights.allows(verb)) return std::nullopt;
+  return failure(HB_DENIED, "the policy of this node does not let ",
+                 core.accounts.text_of(who.scope, who.uid), " ", verb_name(verb),
+                 verb == Verb::kPersist ? " memory" : "", "; `hipbrokerctl check-policy --as ", who.uid,
+                 "` names the rule");
 }
 
 bool same_principal(const Principal& a, const Principal& b) { return a.scope == b.scope && a.uid == b.uid; }

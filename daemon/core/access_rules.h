@@ -4,10 +4,15 @@
 // Who may read, write or see what (design rule 7). Every question of rights is asked here.
 #pragma once
 
+#include <optional>
+
+#include "core/effect.h"
 #include "core/export_table.h"
 #include "core/types.h"
 
 namespace hb::core {
+
+struct Core;
 
 // What `who` gets of a live export: the owner's uid all that the export gives, others what the ACL grants,
 // never more than the export gives. Another scope and the admin socket get nothing.
@@ -18,6 +23,9 @@ namespace hb::core {
 
 // May `who` see the ACL and every holder?
 [[nodiscard]] bool is_owner_or_admin(const Export& exported, const Principal& who);
+
+// The node's policy, before any access list is asked. Nothing: it may.
+[[nodiscard]] std::optional<Error> refuse_verb(const Core& core, const Principal& who, Verb verb);
 
 // Is it the same principal (scope and uid)?
 [[nodiscard]] bool same_principal(const Principal& a, const Principal& b);

@@ -5,6 +5,7 @@
 // a reply may point into the core's tables.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -194,6 +195,20 @@ struct Counters {
   std::uint64_t events_pending = 0;
 };
 
+// What one principal, or one scope as a whole, uses and may use.
+struct AccountView {
+  std::string scope;
+  bool whole_scope = false;
+  std::uint32_t uid = 0;
+  std::array<std::uint64_t, kResources> used{};
+  LimitSet limits;
+};
+
+struct QuotaListed {
+  std::vector<AccountView> accounts;
+  std::uint64_t next_cursor = 0;
+};
+
 struct TicketMade {
   KeyBytes ticket{};
 };
@@ -250,9 +265,10 @@ struct GroupAppended {
   std::vector<std::uint64_t> layout_versions;  // by rank
 };
 
-using ReplyBody = std::variant<Error, Exported, Acquired, Fetched, Withdrawn, Listed, Shown, WhoListed,
-                               Counters, Refreshed, TicketMade, TicketDropped, Subscribed, EventsTaken,
-                               Published, StepWaited, AcksWaited, Joined, GroupReady, GroupAppended>;
+using ReplyBody =
+    std::variant<Error, Exported, Acquired, Fetched, Withdrawn, Listed, Shown, WhoListed, Counters, Refreshed,
+                 TicketMade, TicketDropped, Subscribed, EventsTaken, Published, StepWaited, AcksWaited,
+                 Joined, GroupReady, GroupAppended, QuotaListed>;
 
 struct Reply {
   SessionId session;

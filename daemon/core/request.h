@@ -223,12 +223,16 @@ struct WhoRequest {
 
 struct StatusRequest {};
 
+struct QuotaListRequest {
+  std::uint64_t cursor = 0;
+};
+
 using Request =
     std::variant<ExportRequest, ExportChunksRequest, ExportAbortRequest, AcquireRequest, FetchRequest,
                  ReleaseRequest, WithdrawRequest, CancelRequest, ListRequest, ShowRequest, WhoRequest,
                  StatusRequest, ChangeRequest, RefreshRequest, RevokeRequest, SuspendRequest, UnmappedRequest,
                  ClaimRequest, MakeTicketRequest, DropTicketRequest, SubscribeRequest, TakeEventsRequest,
                  PublishRequest, WaitStepRequest, AckStepRequest, WaitAcksRequest, JoinRequest, ReadyRequest,
-                 GroupAppendRequest, LeaveRequest>;
+                 GroupAppendRequest, LeaveRequest, QuotaListRequest>;
 
 }  // namespace hb::core

@@ -5,10 +5,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/ids.h"
+#include "core/resource.h"
+#include "core/rights.h"
 
 namespace hb::core {
 
@@ -17,9 +20,14 @@ struct Principal {
   ScopeId scope;
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
-  std::vector<std::uint32_t> groups;  // sorted, without duplicates, gid included
-  bool admin = false;                 // connected through the admin socket
-  bool may_persist = false;           // by the daemon's configuration
+  std::vector<std::uint32_t> groups;       // sorted, without duplicates, gid included
+  bool admin = false;                      // connected through the admin socket
+  Rights rights = Rights::usual();         // by the node's policy
+  std::shared_ptr<const LimitSet> limits;  // by the same; none = the built-in ones
+
+  [[nodiscard]] std::uint64_t limit_of(Resource resource) const {
+    return (limits ? *limits : LimitSet::built_in()).of(resource);
+  }
 
   [[nodiscard]] bool in_group(std::uint32_t group) const;
 };
@@ -61,6 +69,7 @@ enum class EventKind : std::uint8_t {
   kOwnerDied = 7,
   kGone = 8,
   kClaimed = 9,
+  kLost = 10,  // more happened than was kept: every lease and export has to be looked at
 };
 
 struct Device {

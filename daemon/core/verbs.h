@@ -71,6 +71,7 @@ void wake(Call& call, std::uint32_t export_slot);  // resumed: its holders are t
 [[nodiscard]] Outcome show(Call& call, Asker& asker, const ShowRequest& request);
 [[nodiscard]] Outcome who(Call& call, Asker& asker, const WhoRequest& request);
 [[nodiscard]] Outcome status(Call& call, Asker& asker);
+[[nodiscard]] Outcome list_quotas(Call& call, Asker& asker, const QuotaListRequest& request);
 [[nodiscard]] Counters count(const Core& core);
 
 // answering.cc

@@ -9,7 +9,7 @@ namespace {
 
 // clang-format off
 //                                                    hello  admin  fds    mutat. one-way
-constexpr std::array<Method, 33> kMethods{{
+constexpr std::array<Method, 41> kMethods{{
     {FrameType::kHello, "hello",                      false, false, false, false, false},
     {FrameType::kExport, "export",                    true,  false, true,  true,  false},
     {FrameType::kExportChunks, "export-chunks",       true,  false, true,  true,  false},
@@ -43,6 +43,14 @@ constexpr std::array<Method, 33> kMethods{{
     {FrameType::kReady, "ready",                      true,  false, false, false, false},
     {FrameType::kGroupAppend, "group-append",         true,  false, false, false, false},
     {FrameType::kLeave, "leave",                      true,  false, false, false, true},
+    {FrameType::kScopeAdd, "scope-add",               true,  true,  false, false, false},
+    {FrameType::kScopeRemove, "scope-remove",         true,  true,  false, false, false},
+    {FrameType::kScopeList, "scope-list",             true,  true,  false, false, false},
+    {FrameType::kReload, "reload",                    true,  true,  false, false, false},
+    {FrameType::kCheckPolicy, "check-policy",         true,  true,  false, false, false},
+    {FrameType::kQuotaSet, "quota-set",               true,  true,  false, false, false},
+    {FrameType::kQuotaList, "quota-list",             true,  false, false, false, false},
+    {FrameType::kAuditRead, "audit-read",             true,  true,  false, false, false},
 }};
 // clang-format on
 

@@ -39,7 +39,7 @@ bool Server::may_accept(bool admin) { return admin || engine_.has_room(engine_.c
 
 std::uint64_t Server::sessions_per_uid() const {
   const std::uint64_t half = std::max<std::uint64_t>(8, engine_.session_budget() / 2);
-  return std::min<std::uint64_t>(limits::kSessionsPerUid, half);
+  return std::min<std::uint64_t>(limits::kUidSessions, half);
 }
 
 void Server::accepted(UniqueFd socket, bool admin) {

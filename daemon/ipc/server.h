@@ -23,6 +23,7 @@ class Server : public ListenerHost, public SessionHost {
   Server(boost::asio::io_context& io, Engine& engine);
 
   void listen(UniqueFd socket, bool admin);
+  void set_administration(Administration* administration) { administration_ = administration; }
   // No new sessions, and every one ends.
   void stop();
 
@@ -30,6 +31,7 @@ class Server : public ListenerHost, public SessionHost {
   void accepted(UniqueFd socket, bool admin) override;
   [[nodiscard]] std::span<std::byte> receive_buffer() override { return buffer_; }
   [[nodiscard]] RequestReader& reader() override { return reader_; }
+  [[nodiscard]] Administration* administration() override { return administration_; }
   void log_fault(const observe::Who& who, const std::string& text) override;
   void log_refusal(const observe::Who& who, const std::string& text) override;
   void session_ended(Session& session) override;
@@ -49,6 +51,7 @@ class Server : public ListenerHost, public SessionHost {
   std::map<std::uint32_t, std::uint64_t> by_uid_;  // sockets, until they are really closed
   observe::Throttle faults_{10};
   observe::Throttle refusals_{1};
+  Administration* administration_ = nullptr;
   bool stopping_ = false;
 };
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "ipc/administration.h"
 #include "ipc/doorbell.h"
 #include "ipc/engine.h"
 #include "ipc/method_table.h"
@@ -35,6 +36,8 @@ class SessionHost {
   virtual ~SessionHost() = default;
   [[nodiscard]] virtual std::span<std::byte> receive_buffer() = 0;
   [[nodiscard]] virtual RequestReader& reader() = 0;
+  // Null where the daemon was composed without one.
+  [[nodiscard]] virtual Administration* administration() = 0;
   // A line that a peer caused, throttled over all of them.
   virtual void log_fault(const observe::Who& who, const std::string& text) = 0;
   // The same for connections that never became sessions: fewer lines still.
@@ -83,6 +86,7 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   void on_request(const Method& method, const FrameView& frame, std::vector<UniqueFd> fds);
   void on_hello(const FrameView& frame);
   void on_share_page(std::uint64_t request_id);
+  void on_admin_request(const FrameView& frame);
   void on_core_request(const Method& method, const FrameView& frame, std::vector<UniqueFd> fds);
   [[nodiscard]] bool admit_into(core::Request& request, std::uint64_t request_id, std::vector<UniqueFd> fds);
   // --- out ---

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ipc/session.h"
+#include "ipc/translate_admin.h"
 #include "wire/limits.h"
 
 namespace hb::ipc {
@@ -29,6 +30,7 @@ void Session::on_request(const Method& method, const FrameView& frame, std::vect
     return answer(request_id,
                   edge_error(HB_DENIED, std::string(method.name) + " is answered on the admin socket only"));
   }
+  if (is_admin_request(method.type)) return on_admin_request(frame);
   switch (method.type) {
     case FrameType::kHello:
       return on_hello(frame);
@@ -92,6 +94,21 @@ void Session::on_share_page(std::uint64_t request_id) {
   page_ = std::move(made->page);
   for (std::uint32_t slot = 0; slot < words_.size(); ++slot) page_.store(slot, words_[slot]);
   deliver_owned({request_id, engine_.writer().share_page(request_id), {}}, std::move(made->descriptor));
+}
+
+void Session::on_admin_request(const FrameView& frame) {
+  const std::uint64_t request_id = frame.header.request_id;
+  auto request = read_admin(frame.header.type, frame.body);
+  if (!request) {
+    return request.error().status == HB_PROTO ? fail(request_id, request.error())
+                                              : answer(request_id, request.error());
+  }
+  Administration* const administration = host_.administration();
+  if (administration == nullptr)
+    return answer(request_id, edge_error(HB_UNSUPPORTED, "this daemon has no administration"));
+  const auto reply = administration->carry_out(std::move(*request));
+  if (!reply) return answer(request_id, reply.error());
+  deliver({request_id, write_admin(frame.header.type, request_id, *reply), {}});
 }
 
 void Session::on_core_request(const Method& method, const FrameView& frame, std::vector<UniqueFd> fds) {

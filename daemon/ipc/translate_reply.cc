@@ -35,6 +35,7 @@ struct ReplyWriter::Messages {
   v1::JoinReply joined;
   v1::ReadyReply group_ready;
   v1::GroupAppendReply group_appended;
+  v1::QuotaListReply quota_listed;
   std::vector<std::byte> buffer = std::vector<std::byte>(limits::kFrameBytes);
 
   v1::ExportReply& message_for(const core::Exported& /*body*/) { return exported; }
@@ -56,6 +57,7 @@ struct ReplyWriter::Messages {
   v1::JoinReply& message_for(const core::Joined& /*body*/) { return joined; }
   v1::ReadyReply& message_for(const core::GroupReady& /*body*/) { return group_ready; }
   v1::GroupAppendReply& message_for(const core::GroupAppended& /*body*/) { return group_appended; }
+  v1::QuotaListReply& message_for(const core::QuotaListed& /*body*/) { return quota_listed; }
 
   std::span<const std::byte> frame(FrameHeader header, const google::protobuf::MessageLite& message);
   std::span<const std::byte> error_frame(std::uint64_t request_id, const core::Error& error, int sys_errno,

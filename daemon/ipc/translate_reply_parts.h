@@ -41,6 +41,7 @@ void fill(v1::ListReply* out, const core::Listed& listed);
 void fill(v1::ShowReply* out, const core::Shown& shown);
 void fill(v1::WhoReply* out, const core::WhoListed& who);
 void fill(v1::StatusReply* out, const core::Counters& counters);
+void fill(v1::QuotaListReply* out, const core::QuotaListed& listed);
 
 // --- translate_reply_life.cc --------------------------------------------------------------------
 void fill(v1::RefreshReply* out, const core::Refreshed& refreshed);

@@ -195,4 +195,21 @@ void fill(v1::StatusReply* out, const core::Counters& counters) {
   out->set_events_pending(counters.events_pending);
 }
 
+void fill(v1::QuotaListReply* out, const core::QuotaListed& listed) {
+  for (const core::AccountView& view : listed.accounts) {
+    v1::Account* account = out->add_accounts();
+    account->set_scope(view.scope);
+    account->set_whole_scope(view.whole_scope);
+    account->set_uid(view.uid);
+    for (std::size_t i = 0; i < core::kResources; ++i) {
+      const auto resource = static_cast<core::Resource>(i);
+      v1::Amount* amount = account->add_amounts();
+      amount->set_resource(std::string(core::text_of(resource).key));
+      amount->set_used(view.used[i]);
+      amount->set_limit(view.limits.of(resource));
+    }
+  }
+  out->set_next_cursor(listed.next_cursor);
+}
+
 }  // namespace hb::ipc

@@ -24,6 +24,7 @@ struct RequestReader::Messages {
   v1::Show show;
   v1::Who who;
   v1::Ping ping;
+  v1::QuotaList quota_list;
   v1::Status status;
   v1::Cancel cancel;
   v1::Change change;
@@ -270,9 +271,20 @@ Result<core::Request> RequestReader::read(FrameType type, std::span<const std::b
       return through(m.group_append, "GroupAppend");
     case FrameType::kLeave:
       return through(m.leave, "Leave");
+    case FrameType::kQuotaList:
+      return parse(m.quota_list, body, "QuotaList").map([](const v1::QuotaList* message) {
+        return core::Request(core::QuotaListRequest{message->cursor()});
+      });
     case FrameType::kHello:
     case FrameType::kPing:
     case FrameType::kSharePage:
+    case FrameType::kScopeAdd:
+    case FrameType::kScopeRemove:
+    case FrameType::kScopeList:
+    case FrameType::kReload:
+    case FrameType::kCheckPolicy:
+    case FrameType::kQuotaSet:
+    case FrameType::kAuditRead:
     case FrameType::kError:
       break;
   }

@@ -58,6 +58,14 @@ enum class FrameType : std::uint16_t {
   kReady = 31,
   kGroupAppend = 32,
   kLeave = 33,  // one-way
+  kScopeAdd = 34,
+  kScopeRemove = 35,
+  kScopeList = 36,
+  kReload = 37,
+  kCheckPolicy = 38,
+  kQuotaSet = 39,
+  kQuotaList = 40,
+  kAuditRead = 41,
   kError = 0xffff,
 };
 

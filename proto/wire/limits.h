@@ -43,8 +43,7 @@ inline constexpr std::size_t kSessionWaits = 1024;        // requests parked on 
 inline constexpr std::size_t kSessionStagings = 4;        // exports half sent
 inline constexpr std::size_t kSessionListWaits = 16;  // of them such that are answered with a list of holders
 inline constexpr std::size_t kSessionTickets = 4096;
-inline constexpr std::size_t kTicketsPerUid = 16'384;  // they outlive their sessions
-inline constexpr std::size_t kEndedTickets = 16'384;   // remembered, of all
+inline constexpr std::size_t kEndedTickets = 16'384;  // remembered, of all
 inline constexpr std::size_t kSessionGroups = 256;
 inline constexpr std::uint32_t kSessionLosses = 4096;           // revoked exports it has not been told of
 inline constexpr std::size_t kEventsPage = 512;                 // of one TakeEvents
@@ -59,9 +58,33 @@ inline constexpr std::uint64_t kSlowReaderNs = 10'000'000'000;  // outbox not dr
 // case of a client that waits for its answer, and with more a busy session makes the others wait.
 inline constexpr int kRequestsPerWakeup = 1;
 
+// --- one principal: a uid in a scope, over all its sessions; unless the policy file says another ------
+inline constexpr std::size_t kUidSessions = 4'096;  // of kSessions: one uid cannot lock the rest out
+inline constexpr std::size_t kUidExports = 131'072;
+inline constexpr std::uint64_t kUidChunks = 1u << 22;  // about 40 B each
+inline constexpr std::size_t kUidLeases = 262'144;
+inline constexpr std::size_t kUidStagings = 256;
+inline constexpr std::size_t kUidWaits = 16'384;
+inline constexpr std::size_t kUidTickets = 16'384;  // they outlive their sessions
+inline constexpr std::size_t kUidGroups = 4'096;
+inline constexpr std::size_t kUidEvents = 524'288;
+inline constexpr std::size_t kUidRequests = 16'384;
+inline constexpr std::uint64_t kUidConnects = 2'000;     // a second
+inline constexpr std::size_t kUidEndedExports = 16'384;  // of kEndedExports
+inline constexpr std::uint64_t kFdsForOthers = 1024;     // of the descriptors that no single uid can get
+inline constexpr std::uint64_t fds_for_others(std::uint64_t limit) {
+  return limit / 16 < kFdsForOthers ? limit / 16 : kFdsForOthers;
+}
+
+// --- scopes and policy --------------------------------------------------------------------------
+inline constexpr std::size_t kScopes = 4'096;
+inline constexpr std::size_t kScopeNameBytes = 64;
+inline constexpr std::size_t kScopeUids = 256;
+inline constexpr std::size_t kPolicyRules = 4'096;
+inline constexpr std::size_t kAuditRecords = 16'384;  // kept for who asks
+
 // --- the daemon ---------------------------------------------------------------------------------
 inline constexpr std::size_t kSessions = 16'384;
-inline constexpr std::size_t kSessionsPerUid = 4'096;  // of 16,384: one uid cannot lock the rest out
 inline constexpr std::size_t kListEntries = 64;  // of one page of list, who or show: 64 x 1,000 B fit a frame
 inline constexpr std::size_t kListEntryBytes = 1000;  // at most, of one without its peers
 inline constexpr std::size_t kListBytes = kListEntries * kListEntryBytes;

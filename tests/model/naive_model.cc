@@ -248,7 +248,7 @@ hb_status NaiveModel::lifetime_status(Lifetime lifetime, std::uint64_t linger_ns
     case Lifetime::kLinger:
       return linger_ns == 0 ? HB_INVALID : linger_ns > limits::kLingerNs ? HB_QUOTA : HB_OK;
     case Lifetime::kPersist:
-      return linger_ns != 0 ? HB_INVALID : who.may_persist ? HB_OK : HB_DENIED;
+      return linger_ns != 0 ? HB_INVALID : who.rights.allows(core::Verb::kPersist) ? HB_OK : HB_DENIED;
   }
   return HB_UNSUPPORTED;
 }

@@ -31,7 +31,7 @@ inline core::Principal make_principal(std::uint32_t which) {
   std::sort(p.groups.begin(), p.groups.end());
   p.scope = core::ScopeId{which == 7 ? 1u : 0u};
   p.admin = which == 8;
-  p.may_persist = which % 3 != 1;
+  if (which % 3 != 1) p.rights = p.rights.with(core::Verb::kPersist);
   return p;
 }
 

@@ -26,12 +26,12 @@ BrokerConfig roomy() {
 
 TEST(Bounds, OneUidCannotLockTheOthersOut) {
   Broker broker(roomy());
-  for (std::size_t i = 0; i < limits::kSessionsPerUid; ++i) ASSERT_TRUE(broker.connect(of_uid(1000), {}, 1));
+  for (std::size_t i = 0; i < limits::kUidSessions; ++i) ASSERT_TRUE(broker.connect(of_uid(1000), {}, 1));
   const auto refused = broker.connect(of_uid(1000), {}, 1);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().status, HB_QUOTA);
   EXPECT_EQ(refused.error().what, "sessions");
-  EXPECT_EQ(refused.error().used, limits::kSessionsPerUid);
+  EXPECT_EQ(refused.error().used, limits::kUidSessions);
   EXPECT_EQ(refused.error().who, "uid 1000");
   EXPECT_TRUE(broker.connect(of_uid(1001), {}, 1));
 }

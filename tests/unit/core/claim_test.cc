@@ -138,7 +138,7 @@ TEST_F(ClaimTest, PersistIsARight) {
   request.lifetime = Lifetime::kPersist;
   const ReplyBody refused = ask(owner, std::move(request));
   EXPECT_EQ(status_of(refused), HB_DENIED);
-  EXPECT_THAT(error_of(refused).message, HasSubstr("persist_uids"));
+  EXPECT_THAT(error_of(refused).message, HasSubstr("check-policy"));
   EXPECT_EQ(counters().allocations, 0u);
   lingering();
   disconnect(owner);
@@ -150,7 +150,7 @@ TEST_F(ClaimTest, WhatPersistsHasNoEndButTheOnesItIsGiven) {
   Principal trusted;
   trusted.uid = trusted.gid = 1000;
   trusted.groups = {1000};
-  trusted.may_persist = true;
+  trusted.rights = core::Rights::all();
   const SessionId keeper = broker.connect(trusted, {}, now).value();
   ExportRequest request = simple("kv");
   request.lifetime = Lifetime::kPersist;

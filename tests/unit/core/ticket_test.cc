@@ -192,7 +192,7 @@ TEST_F(TicketTest, OneSessionHasABoundAndGetsItsShareBack) {
 // Tickets outlive their session: a uid that makes some, leaves and comes again is bounded all the same.
 TEST_F(TicketTest, OneUidHasABoundOverAllItsSessions) {
   const Exported out = shared();
-  for (std::size_t made_so_far = 0; made_so_far < limits::kTicketsPerUid;) {
+  for (std::size_t made_so_far = 0; made_so_far < limits::kUidTickets;) {
     const SessionId maker = connect(1001);
     const Acquired held = acquired(maker, by_key(out.key));
     for (std::size_t i = 0; i < limits::kSessionTickets; ++i, ++made_so_far)
@@ -202,7 +202,7 @@ TEST_F(TicketTest, OneUidHasABoundOverAllItsSessions) {
   const Acquired held = acquired(reader, by_key(out.key));
   const ReplyBody refused = ask(reader, ticket_of(held.lease));
   EXPECT_EQ(status_of(refused), HB_QUOTA);
-  EXPECT_EQ(error_of(refused).used, limits::kTicketsPerUid);
+  EXPECT_EQ(error_of(refused).used, limits::kUidTickets);
   made(out);           // another uid is not affected
   disconnect(reader);  // the charge stays though no session of the uid is left
   reader = connect(1001);

@@ -27,6 +27,7 @@ namespace v1 = hipbroker::v1;
 
 class FakeHost : public ipc::SessionHost {
  public:
+  ipc::Administration* administration() override { return nullptr; }
   std::span<std::byte> receive_buffer() override { return buffer_; }
   ipc::RequestReader& reader() override { return reader_; }
   void log_fault(const observe::Who&, const std::string& text) override { faults += text + "\n"; }
