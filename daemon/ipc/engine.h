@@ -22,6 +22,7 @@
 #include "core/broker.h"
 #include "ipc/edge_error.h"
 #include "ipc/handle_store.h"
+#include "ipc/in_flight.h"
 #include "ipc/outbox.h"
 #include "ipc/translate_reply.h"
 #include "observe/audit.h"
@@ -40,6 +41,7 @@ class Recipient {
   virtual ~Recipient() = default;
   virtual void deliver(const OutFrame& frame) = 0;
   virtual void set_validity(std::uint32_t slot, std::uint32_t value) = 0;
+  // `handles` are sorted.
   virtual void drop_handles(std::span<const core::HandleId> handles, const Outbox::GoneFrame& gone) = 0;
   // Sends `frame` with one descriptor more, a new doorbell that takes the place of the old; or an error.
   virtual void subscribe(const OutFrame& frame) = 0;
@@ -92,8 +94,12 @@ class Engine {
   void dispose(std::vector<UniqueFd> fds, std::uint32_t uid);
   // Closing a socket closes what is unread in it: never on the loop. `closed` runs on the loop afterwards.
   void close_socket(std::uint32_t uid, UniqueFd socket, std::function<void()> closed);
+  // The socket of a session that has ended, once its peer has read what it was sent.
+  void close_socket(InFlight::Line& line, std::uint32_t uid, UniqueFd socket, std::function<void()> closed);
   [[nodiscard]] bool quarantine_full(std::uint32_t uid) const { return closer_.quarantine_full(uid); }
   [[nodiscard]] const HandleStore& handles() const { return handles_; }
+
+  [[nodiscard]] InFlight& in_flight() { return in_flight_; }
 
   // --- descriptor budget ------------------------------------------------------------------------
   // Descriptors of the edge: sessions before their Hello, reopened handles, those being closed.
@@ -161,6 +167,7 @@ class Engine {
   std::map<std::uint64_t, std::vector<Parked>> parked_;  // by batch of the memory lane
   std::uint64_t last_batch_ = 0;
   std::uint64_t last_closed_ = 0;  // batch
+  InFlight in_flight_;
   os::Closer closer_;
 };
 

@@ -31,7 +31,9 @@ std::string printable(std::string text) {
 
 Session::Session(boost::asio::io_context& io, Engine& engine, SessionHost& host,
                  const os::PeerCredentials& peer, bool admin)
-    : io_(io), engine_(engine), host_(host), socket_(io), pidfd_(io), deadline_(io) {
+    : io_(io), engine_(engine), host_(host), socket_(io), pidfd_(io), deadline_(io), line_(peer.uid, [this] {
+        flush();
+      }) {
   const os::ProcessText text = os::process_text(peer.pid, peer.pidfd);
   principal_.uid = peer.uid;
   principal_.gid = peer.gid;
@@ -55,6 +57,7 @@ tl::expected<void, SysError> Session::adopt(UniqueFd& socket, UniqueFd& pidfd) {
     }
     static_cast<void>(pidfd.release());
   }
+  line_.open(socket);
   static_cast<void>(socket.release());
   return {};
 }
@@ -105,7 +108,7 @@ void Session::end(const std::string& why) {
   page_ = {};
   drop_doorbell();
   words_ = {};
-  engine_.close_socket(who_.uid, std::move(socket),
+  engine_.close_socket(line_, who_.uid, std::move(socket),
                        [&host = host_, uid = who_.uid] { host.socket_closed(uid); });
   host_.session_ended(*this);
 }
