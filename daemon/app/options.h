@@ -31,6 +31,8 @@ struct Settings {
   std::uint64_t ended_export_ns = 0;  // 0 = the built-in limit
   std::vector<os::DriverRule> drivers;
   ipc::Rights rights;
+  std::string user;  // whom to become, by name or number; "" = stay
+  bool sandbox = kSandboxByDefault;
   bool check_only = false;
   std::string config_file;  // read; "" = none
 };

@@ -16,6 +16,7 @@ struct DaemonOptions {
   std::string config;             // TOML besides the socket's path
   std::vector<std::string> args;  // more of the command line
   ProcessOptions process;
+  std::string run_dir;  // below the private directory, for the daemon to make; "" = "run", made for its uid
 };
 
 class DaemonProcess {

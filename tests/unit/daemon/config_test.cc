@@ -28,6 +28,8 @@ TEST(Config, EveryKey) {
   const auto config = parse_config(R"(socket = "/run/x/broker.sock"
 admin_socket = "/run/x/a/admin.sock"
 log_level = "debug"
+user = "hipbroker"
+sandbox = "off"
 [limits]
 ended_exports = 10
 ended_export_seconds = 20
@@ -42,6 +44,8 @@ persist_gids = [44]
   EXPECT_EQ(config->socket, "/run/x/broker.sock");
   EXPECT_EQ(config->admin_socket, "/run/x/a/admin.sock");
   EXPECT_EQ(config->log_level, observe::Level::kDebug);
+  EXPECT_EQ(config->user, "hipbroker");
+  EXPECT_EQ(config->sandbox, false);
   EXPECT_EQ(config->ended_exports, 10u);
   EXPECT_EQ(config->ended_export_seconds, 20u);
   ASSERT_EQ(config->allow_driver.size(), 2u);
@@ -50,6 +54,15 @@ persist_gids = [44]
   EXPECT_EQ(config->allow_driver[1].name, "[amdgpu]");
   EXPECT_THAT(config->rights.persist_uids, ElementsAre(1000u, 0u));
   EXPECT_THAT(config->rights.persist_gids, ElementsAre(44u));
+}
+
+TEST(Config, UserAndSandbox) {
+  EXPECT_TRUE(*parse_config("sandbox = \"on\"\n", "f")->sandbox);
+  EXPECT_THAT(parse_config("user = \"\"\nsandbox = \"yes\"\n", "f").error(),
+              ElementsAre("f:1:8: user is \"\", expected the name or the number of a user",
+                          "f:2:11: sandbox is \"yes\", expected \"on\" or \"off\""));
+  EXPECT_THAT(parse_config("sandbox = true\n", "f").error(),
+              ElementsAre("f:1:11: sandbox is a boolean, expected a string"));
 }
 
 TEST(Config, WhoMayPersistIsNumbers) {
