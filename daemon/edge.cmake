@@ -7,13 +7,14 @@ find_package(Threads REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(SYSTEMD REQUIRED IMPORTED_TARGET libsystemd)
+pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
 find_path(TOMLPLUSPLUS_INCLUDE toml++/toml.h REQUIRED)
 
 add_library(hb_os STATIC
-  os/activation.cc os/closer.cc os/fd_limit.cc os/handle_probe.cc os/notify.cc os/peer_credentials.cc
-  os/process_info.cc os/validity_page.cc)
+  os/activation.cc os/capabilities.cc os/closer.cc os/fd_limit.cc os/handle_probe.cc os/landlock.cc os/notify.cc
+  os/peer_credentials.cc os/process_info.cc os/run_as.cc os/sandbox.cc os/system_calls.cc os/validity_page.cc)
 target_include_directories(hb_os PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
-target_link_libraries(hb_os PUBLIC hb_wire Threads::Threads PRIVATE PkgConfig::SYSTEMD hb_build)
+target_link_libraries(hb_os PUBLIC hb_wire Threads::Threads PRIVATE PkgConfig::SYSTEMD PkgConfig::SECCOMP hb_build)
 
 add_library(hb_observe STATIC
   observe/audit.cc observe/audit_record.cc observe/json.cc observe/log.cc observe/log_line.cc observe/sinks.cc
@@ -41,9 +42,13 @@ target_compile_definitions(hb_ipc PRIVATE HIPBROKER_VERSION="${PROJECT_VERSION}"
 target_link_libraries(hb_ipc PUBLIC hb_core hb_policy hb_os hb_observe Boost::headers PRIVATE hb_proto hb_build)
 
 add_library(hb_app STATIC
-  app/administration.cc app/administration_policy.cc app/config_toml.cc app/daemon.cc app/fd_need.cc app/options.cc
+  app/administration.cc app/administration_policy.cc app/config_toml.cc app/confinement.cc app/daemon.cc app/fd_need.cc app/options.cc
   app/policy_source.cc app/socket_rule.cc)
 target_link_libraries(hb_app PUBLIC hb_ipc hb_conf hb_policy PRIVATE CLI11::CLI11 hb_build)
+
+if(HIPBROKER_SANITIZE)
+  target_compile_definitions(hb_app PUBLIC HIPBROKER_SANITIZED)
+endif()
 
 add_executable(hipbrokerd main.cc)
 target_link_libraries(hipbrokerd PRIVATE hb_app hb_build)
