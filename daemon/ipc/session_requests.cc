@@ -70,6 +70,7 @@ void Session::on_hello(const FrameView& frame) {
     static_cast<core::Error&>(error) = session.error();
     return fail(request_id, error);
   }
+  process_.cgroup = std::string();  // the core has it
   id_ = *session;
   set_state(SessionState::kOpen);
   deadline_.cancel();
