@@ -61,6 +61,8 @@ int main(int argc, char** argv) {
   add_who(cli);
   add_why(cli);
   add_revoke(cli);
+  add_quota(cli);
+  add_metrics(cli);
   add_ping(cli);
   add_doctor(cli);
   add_version(cli);
@@ -78,7 +80,7 @@ int main(int argc, char** argv) {
     const std::vector<std::string> rest = app.remaining();
     if (app.get_subcommands().empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
       message = (rest.empty() ? "" : fmt::format("'{}' is no verb; ", rest.front())) +
-                "say what to do: ls, show, who, why, revoke, ping, doctor, version or completion";
+                "say what to do: ls, show, who, why, revoke, quota, metrics, ping, doctor, version or completion";
     return fail("", message + "; see hipbrokerctl --help", kUsage);
   }
   options.header = !no_header;

@@ -60,6 +60,10 @@ const char* verb(FrameType type) {
       return "word that a rank is ready";
     case FrameType::kGroupAppend:
       return "append of a group";
+    case FrameType::kQuotaSet:
+      return "setting of a quota";
+    case FrameType::kQuotaList:
+      return "list of quotas";
     default:
       return "request";
   }
