@@ -35,7 +35,9 @@ BrokerConfig small_config() {
 }  // namespace
 
 World::World()
-    : config_(small_config()), broker_(config_), model_(kRemembered, kRememberedNs), now_(1000 * kTick) {}
+    : config_(small_config()), broker_(config_), model_(kRemembered, kRememberedNs), now_(1000 * kTick) {
+  broker_.add_scope(core::ScopeId{1}, "other", core::LimitSet::unlimited());
+}
 
 std::string World::step(const Command& c) {
   now_ += c.bytes[7] % 4 * kTick;

@@ -10,7 +10,10 @@ namespace hb::test {
 
 using namespace core;
 
-BrokerDriver::BrokerDriver(const BrokerConfig& config) : broker(config) {}
+BrokerDriver::BrokerDriver(const BrokerConfig& config) : broker(config) {
+  for (std::uint64_t scope = 1; scope < 10; ++scope)
+    broker.add_scope(ScopeId{scope}, "scope-" + std::to_string(scope), LimitSet::unlimited());
+}
 
 BrokerConfig BrokerDriver::default_config() {
   BrokerConfig config;
