@@ -27,7 +27,8 @@ target_include_directories(hb_conf SYSTEM PUBLIC ${TOMLPLUSPLUS_INCLUDE})
 target_link_libraries(hb_conf PUBLIC hb_wire PRIVATE hb_build)
 
 add_library(hb_policy STATIC
-  policy/policy.cc policy/policy_reader.cc policy/policy_toml.cc policy/quota_rules.cc policy/selector.cc)
+  policy/policy.cc policy/policy_reader.cc policy/policy_toml.cc policy/quota_rules.cc policy/selector.cc
+  policy/set_quotas.cc)
 target_link_libraries(hb_policy PUBLIC hb_core hb_conf PRIVATE hb_build)
 
 add_library(hb_ipc STATIC

@@ -15,7 +15,7 @@ _hipbrokerctl() {
   local global='--socket --timeout --admin --no-admin --json --no-header --help --version'
   COMPREPLY=()
   case $previous in
-    --socket|--file) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    --socket|--file|--root) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     --timeout|--owner|--uid|--gid|--scope|--id|--wait|--grace) return ;;
   esac
   for ((i = 1; i < COMP_CWORD; i++)); do
@@ -36,7 +36,7 @@ _hipbrokerctl() {
       esac ;;
     metrics) words="$global --file" ;;
     ping) words="$global --wait" ;;
-    doctor) words="$global --peers --again --pins" ;;
+    doctor) words="$global --peers --again --pins --root" ;;
     completion) words='bash zsh fish' ;;
   esac
   if [[ $word != -* && $verb =~ ^(ls|show|who|why|revoke)$ ]]; then
@@ -90,7 +90,7 @@ _hipbrokerctl() {
         '--'{sessions,exports,chunks,descriptors,leases,stagings,waits,tickets,groups,events,requests,connects}'[limit]:count:' '--bytes[limit]:size:' ;;
     metrics) _arguments $global '--file[write them there]:path:_files' ;;
     ping) _arguments $global '--wait[seconds to wait for a daemon]:seconds:' ;;
-    doctor) _arguments $global '--peers[compare every pair of GPUs]' '--again[try the runtime out anew]' '--pins[memory in use, and what explains it]' ;;
+    doctor) _arguments $global '--peers[compare every pair of GPUs]' '--again[try the runtime out anew]' '--pins[memory in use, and what explains it]' '--root[where the files of the node begin]:path:_files -/' ;;
     completion) _arguments '1:shell:(bash zsh fish)' ;;
     *) _arguments $global ;;
   esac
@@ -134,6 +134,7 @@ complete -c hipbrokerctl -n '__fish_seen_subcommand_from ping' -l wait -x -d 'Se
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from doctor' -l peers -d 'Compare every pair of GPUs'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from doctor' -l again -d 'Try the runtime out anew'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from doctor' -l pins -d 'Memory in use, and what explains it'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from doctor' -l root -r -F -d 'Where the files of the node begin'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
 complete -c hipbrokerctl -l socket -r -F -d 'Socket of the daemon'
 complete -c hipbrokerctl -l timeout -x -d 'Seconds for the whole verb'
