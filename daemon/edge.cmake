@@ -40,7 +40,9 @@ add_library(hb_ipc STATIC
 target_compile_definitions(hb_ipc PRIVATE HIPBROKER_VERSION="${PROJECT_VERSION}")
 target_link_libraries(hb_ipc PUBLIC hb_core hb_policy hb_os hb_observe Boost::headers PRIVATE hb_proto hb_build)
 
-add_library(hb_app STATIC app/config_toml.cc app/daemon.cc app/fd_need.cc app/options.cc app/socket_rule.cc)
+add_library(hb_app STATIC
+  app/administration.cc app/administration_policy.cc app/config_toml.cc app/daemon.cc app/fd_need.cc app/options.cc
+  app/policy_source.cc app/socket_rule.cc)
 target_link_libraries(hb_app PUBLIC hb_ipc hb_conf hb_policy PRIVATE CLI11::CLI11 hb_build)
 
 add_executable(hipbrokerd main.cc)

@@ -105,7 +105,7 @@ tl::expected<Config, ConfigErrors> parse_config(std::string_view text, const std
   const toml::parse_result parsed = toml::parse(text, file);
   Reader reader(file);
   if (!parsed) {
-    reader.error(parsed.error().source(), std::string(parsed.error().description()));
+    reader.syntax_error(parsed.error());
     return tl::unexpected(reader.take_errors());
   }
   const toml::table& root = parsed.table();

@@ -66,8 +66,21 @@ void Reader::error(const toml::source_region& where, const std::string& text) {
   errors_.push_back({where.begin.line, where.begin.column, text});
 }
 
+// The parser's words quote the file: only they, and not the quotation marks around, are escaped.
+void Reader::syntax_error(const toml::parse_error& found) {
+  const std::string_view words = found.description();
+  std::string text;
+  for (std::size_t at = 0; at < words.size();) {
+    const std::size_t mark = std::min(words.find_first_of("\"'\\", at), words.size());
+    text += escape_for_display(words.substr(at, mark - at));
+    if (mark < words.size()) text += words[mark];
+    at = mark + 1;
+  }
+  error(found.source(), text);
+}
+
 void Reader::warning(const toml::source_region& where, const std::string& text) {
-  warnings_.push_back({where.begin.line, where.begin.column, text});
+  warnings_.push_back({where.begin.line, where.begin.column, "warning: " + text});
 }
 
 void Reader::check_keys(const toml::table& table, const std::string& name,

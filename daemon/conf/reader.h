@@ -30,6 +30,8 @@ class Reader {
   explicit Reader(const std::string& file);
 
   void error(const toml::source_region& where, const std::string& text);
+  // Behind it nothing can be read.
+  void syntax_error(const toml::parse_error& found);
   // The same kind of line, of something that is in order and hardly meant.
   void warning(const toml::source_region& where, const std::string& text);
   [[nodiscard]] bool failed() const { return !errors_.empty(); }

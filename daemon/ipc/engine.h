@@ -10,7 +10,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -19,10 +23,10 @@
 #include "ipc/edge_error.h"
 #include "ipc/handle_store.h"
 #include "ipc/outbox.h"
-#include "ipc/rights.h"
 #include "ipc/translate_reply.h"
 #include "os/closer.h"
 #include "os/handle_probe.h"
+#include "policy/policy.h"
 #include "wire/frame.h"
 
 namespace hb::ipc {
@@ -41,15 +45,18 @@ class Recipient {
   virtual void ring() = 0;
 };
 
+[[nodiscard]] std::shared_ptr<const policy::Policy> built_in_policy();
+
 class Engine {
  public:
   Engine(boost::asio::io_context& io, const core::BrokerConfig& config, std::vector<os::DriverRule> drivers,
-         Rights rights = {});
+         std::shared_ptr<const policy::Policy> policy = built_in_policy());
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
   ~Engine();
 
   // --- sessions ---------------------------------------------------------------------------------
+  // Rights and limits of `principal` come from the policy, by the name of its scope in `process`.
   [[nodiscard]] tl::expected<core::SessionId, core::Error> connect(const core::Principal& principal,
                                                                    core::ProcessInfo process,
                                                                    Recipient& recipient);
@@ -58,7 +65,18 @@ class Engine {
   // The session has frames waiting, or none any more.
   void set_backlogged(Recipient& recipient, bool backlogged);
 
-  [[nodiscard]] const Rights& rights() const { return rights_; }
+  [[nodiscard]] const policy::Policy& policy() const { return *policy_; }
+  // Every live session has its rights and limits by this one from now on: how many there are. What exists
+  // stays.
+  std::uint64_t set_policy(std::shared_ptr<const policy::Policy> policy);
+
+  [[nodiscard]] std::optional<core::AccessExplained> explain(const core::Principal& who,
+                                                             const core::NameRef& name) const {
+    return broker_.explain(who, name);
+  }
+
+  // By name: the one that is there always is "main".
+  [[nodiscard]] std::optional<core::ScopeId> find_scope(std::string_view name) const;
 
   // --- descriptors ------------------------------------------------------------------------------
   struct BadHandle {
@@ -92,6 +110,10 @@ class Engine {
   void stop();
 
  private:
+  struct Live {
+    Recipient* recipient = nullptr;
+    std::string scope;  // its name
+  };
   struct Parked {  // answers that wait for a close
     core::SessionId session;
     QueuedFrame frame;
@@ -115,14 +137,14 @@ class Engine {
   core::Time armed_for_ = core::kNever;
   core::BrokerConfig config_;
   std::vector<os::DriverRule> drivers_;
-  const Rights rights_;
+  std::shared_ptr<const policy::Policy> policy_;
   core::Broker broker_;
   HandleStore handles_;
   ReplyWriter writer_;
   core::Effects effects_;               // reused
   std::vector<OutHandle> out_handles_;  // reused
   core::Time started_;
-  std::unordered_map<core::SessionId, Recipient*> sessions_;
+  std::unordered_map<core::SessionId, Live> sessions_;
   std::unordered_set<Recipient*> backlogged_;
   std::map<std::uint64_t, std::vector<Parked>> parked_;  // by batch of the memory lane
   std::uint64_t last_batch_ = 0;

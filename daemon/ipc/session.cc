@@ -37,8 +37,6 @@ Session::Session(boost::asio::io_context& io, Engine& engine, SessionHost& host,
   principal_.gid = peer.gid;
   principal_.groups = peer.groups;
   principal_.admin = admin;
-  if (engine.rights().may_persist(principal_))
-    principal_.rights = principal_.rights.with(core::Verb::kPersist);
   who_.uid = peer.uid;
   who_.pid = peer.pid;
   process_.pid = peer.pid;

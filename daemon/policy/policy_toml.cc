@@ -137,7 +137,7 @@ tl::expected<Loaded, conf::Errors> parse_policy(std::string_view text, const std
   const toml::parse_result parsed = toml::parse(text, file);
   Reader reader(file);
   if (!parsed) {
-    reader.error(parsed.error().source(), std::string(parsed.error().description()));
+    reader.syntax_error(parsed.error());
     return tl::unexpected(reader.take_errors());
   }
   const toml::table& root = parsed.table();

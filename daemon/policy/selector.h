@@ -15,6 +15,8 @@ namespace hb::policy {
 // 4294967295, (uid_t)-1, is no id: the kernel takes it for "leave it as it is".
 inline constexpr std::uint32_t kMostId = UINT32_MAX - 1;
 
+inline constexpr std::string_view kMainScope = "main";
+
 struct IdRange {
   std::uint32_t first = 0;
   std::uint32_t last = 0;

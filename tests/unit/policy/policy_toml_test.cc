@@ -25,9 +25,9 @@ TEST(PolicyToml, AllErrorsAtOnceEachAtItsPlace) {
   EXPECT_THAT(
       errors_of(R"(rules = 3
 [[rule]]
-alow = ["export"]
+allows = ["export"]
 [[rule]]
-allow = ["exprot", "acquire", 7]
+allow = ["exports", "acquire", 7]
 deny = ["list"]
 uid = ["alice", -1, 4294967295, "9-3", "5-4294967295", 1.5]
 gid = 44
@@ -47,10 +47,10 @@ exports = 8
       ElementsAre(
           "p.toml:1:1: unknown key \"rules\"; did you mean \"rule\"?",
           "p.toml:2:1: this rule says neither allow nor deny; allow = [\"acquire\"] allows that verb",
-          "p.toml:3:1: unknown key \"alow\" in [[rule]]; did you mean \"allow\"?",
-          "p.toml:5:10: allow holds \"exprot\", expected \"export\", \"acquire\", \"list\", \"persist\", "
+          "p.toml:3:1: unknown key \"allows\" in [[rule]]; did you mean \"allow\"?",
+          "p.toml:5:10: allow holds \"exports\", expected \"export\", \"acquire\", \"list\", \"persist\", "
           "\"revoke\", or \"all\"; did you mean \"export\"?",
-          "p.toml:5:31: allow holds 7, expected \"export\", \"acquire\", \"list\", \"persist\", \"revoke\", "
+          "p.toml:5:32: allow holds 7, expected \"export\", \"acquire\", \"list\", \"persist\", \"revoke\", "
           "or "
           "\"all\"",
           "p.toml:6:8: this rule says allow and deny; make two rules of it, the first that fits decides",

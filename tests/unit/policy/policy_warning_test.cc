@@ -22,9 +22,10 @@ std::string two(const std::string& first, const std::string& second) {
 }
 
 TEST(PolicyWarnings, ARuleBehindAWiderOne) {
-  EXPECT_THAT(warnings_of("[[rule]]\nallow = \"all\"\n[[rule]]\ndeny = [\"export\"]\nuid = [1001]\n"),
-              ElementsAre("p:3:1: this rule never decides: whoever it is about fits an earlier one (line 1) "
-                          "first; put it before that, or remove it"));
+  EXPECT_THAT(
+      warnings_of("[[rule]]\nallow = \"all\"\n[[rule]]\ndeny = [\"export\"]\nuid = [1001]\n"),
+      ElementsAre("p:3:1: warning: this rule never decides: whoever it is about fits an earlier one (line 1) "
+                  "first; put it before that, or remove it"));
 }
 
 TEST(PolicyWarnings, SeveralEarlierOnesTogether) {
@@ -33,8 +34,9 @@ TEST(PolicyWarnings, SeveralEarlierOnesTogether) {
                   "[[rule]]\nallow = [\"list\"]\nuid = [6, \"7-9\"]\n"
                   "[[rule]]\nallow = [\"export\"]\nuid = [\"6-4294967294\"]\n"
                   "[[rule]]\ndeny = [\"list\", \"export\"]\nuid = [\"3-9\"]\n"),
-      ElementsAre("p:10:1: this rule never decides: whoever it is about fits an earlier one (line 1, 4, "
-                  "7) first; put it before that, or remove it"));
+      ElementsAre(
+          "p:10:1: warning: this rule never decides: whoever it is about fits an earlier one (line 1, 4, "
+          "7) first; put it before that, or remove it"));
 }
 
 TEST(PolicyWarnings, WhatIsCovered) {
@@ -64,9 +66,10 @@ TEST(PolicyWarnings, WhatStillDecides) {
 }
 
 TEST(PolicyWarnings, AFileThatAllowsNothing) {
-  EXPECT_THAT(warnings_of("[quota]\nexports = 1\n"),
-              ElementsAre("p:1:1: no rule allows anything, so nobody may do anything; [[rule]] with allow = "
-                          "[\"export\", \"acquire\", \"list\", \"revoke\"] allows what is usual"));
+  EXPECT_THAT(
+      warnings_of("[quota]\nexports = 1\n"),
+      ElementsAre("p:1:1: warning: no rule allows anything, so nobody may do anything; [[rule]] with allow = "
+                  "[\"export\", \"acquire\", \"list\", \"revoke\"] allows what is usual"));
   EXPECT_EQ(warnings_of("[[rule]]\ndeny = \"all\"\n").size(), 1u);
 }
 
