@@ -35,13 +35,22 @@ struct Terms {
   std::shared_ptr<const core::LimitSet> limits;
 };
 
+policy::Who who_of(const core::Principal& principal, const std::string& scope) {
+  return {scope.empty() ? policy::kMainScope : std::string_view(scope), principal.uid, principal.groups};
+}
+
 // The admin socket is under no policy: who mends a node must not be kept out by what is wrong with it.
-Terms terms_of(const policy::Policy& policy, const core::Principal& principal, const std::string& scope) {
+Terms terms_of(const policy::Policy& policy, const policy::SetQuotas& quotas,
+               const core::Principal& principal, const std::string& scope) {
   static const auto kUnlimited = std::make_shared<const core::LimitSet>(core::LimitSet::unlimited());
   if (principal.admin) return {core::Rights::all(), kUnlimited};
-  const policy::Who who{scope.empty() ? policy::kMainScope : std::string_view(scope), principal.uid,
-                        principal.groups};
-  return {policy.rights_of(who), policy.limits_of(who)};
+  const policy::Who who = who_of(principal, scope);
+  Terms terms{policy.rights_of(who), policy.limits_of(who)};
+  if (!quotas.concerns(who)) return terms;
+  core::LimitSet limits = *terms.limits;
+  quotas.fill_into(limits, who);
+  terms.limits = std::make_shared<const core::LimitSet>(limits);
+  return terms;
 }
 
 }  // namespace
@@ -73,7 +82,7 @@ tl::expected<core::SessionId, core::Error> Engine::connect(const core::Principal
                                                            core::ProcessInfo process, Recipient& recipient) {
   Live live{&recipient, process.scope_name};
   core::Principal bound = principal;
-  const Terms terms = terms_of(*policy_, principal, live.scope);
+  const Terms terms = terms_of(*policy_, quotas_, principal, live.scope);
   bound.rights = terms.rights;
   bound.limits = terms.limits;
   auto session = broker_.connect(bound, std::move(process), monotonic_now());
@@ -83,13 +92,29 @@ tl::expected<core::SessionId, core::Error> Engine::connect(const core::Principal
 
 std::uint64_t Engine::set_policy(std::shared_ptr<const policy::Policy> policy) {
   policy_ = std::move(policy);
+  set_terms();
+  return sessions_.size();
+}
+
+std::uint64_t Engine::set_quotas(policy::SetQuotas quotas,
+                                 const std::function<bool(const policy::Who&)>& counts) {
+  quotas_ = std::move(quotas);
+  set_terms();
+  std::uint64_t count = 0;
+  for (const auto& [id, live] : sessions_) {
+    const core::Principal* principal = broker_.principal_of(id);
+    if (principal != nullptr && !principal->admin && counts(who_of(*principal, live.scope))) ++count;
+  }
+  return count;
+}
+
+void Engine::set_terms() {
   for (const auto& [id, live] : sessions_) {
     const core::Principal* principal = broker_.principal_of(id);
     if (principal == nullptr) continue;
-    Terms terms = terms_of(*policy_, *principal, live.scope);
+    Terms terms = terms_of(*policy_, quotas_, *principal, live.scope);
     broker_.set_terms(id, terms.rights, std::move(terms.limits));
   }
-  return sessions_.size();
 }
 
 std::optional<core::ScopeId> Engine::find_scope(std::string_view name) const {

@@ -27,6 +27,7 @@
 #include "os/closer.h"
 #include "os/handle_probe.h"
 #include "policy/policy.h"
+#include "policy/set_quotas.h"
 #include "wire/frame.h"
 
 namespace hb::ipc {
@@ -69,6 +70,13 @@ class Engine {
   // Every live session has its rights and limits by this one from now on: how many there are. What exists
   // stays.
   std::uint64_t set_policy(std::shared_ptr<const policy::Policy> policy);
+  // Before those of the policy; all that were set so far are gone. Of how many live sessions `counts` is
+  // true.
+  std::uint64_t set_quotas(policy::SetQuotas quotas, const std::function<bool(const policy::Who&)>& counts);
+  // Of all principals of it together.
+  void set_scope_limits(core::ScopeId scope, const core::LimitSet& total) {
+    broker_.set_scope_limits(scope, total);
+  }
 
   [[nodiscard]] std::optional<core::AccessExplained> explain(const core::Principal& who,
                                                              const core::NameRef& name) const {
@@ -114,6 +122,7 @@ class Engine {
     Recipient* recipient = nullptr;
     std::string scope;  // its name
   };
+  void set_terms();  // of every live session, by policy and quotas as they are
   struct Parked {  // answers that wait for a close
     core::SessionId session;
     QueuedFrame frame;
@@ -138,6 +147,7 @@ class Engine {
   core::BrokerConfig config_;
   std::vector<os::DriverRule> drivers_;
   std::shared_ptr<const policy::Policy> policy_;
+  policy::SetQuotas quotas_;
   core::Broker broker_;
   HandleStore handles_;
   ReplyWriter writer_;
