@@ -15,7 +15,9 @@
 #include <string>
 #include <utility>
 
+#include "app/administration.h"
 #include "app/fd_need.h"
+#include "app/runtime_state.h"
 #include "ipc/engine.h"
 #include "ipc/server.h"
 #include "ipc/socket_path.h"
@@ -171,8 +173,16 @@ int run_daemon(const Settings& settings) {
     engine.stop();
     io.stop();
   });
-  server.listen(std::move(places->broker.listening), false);
-  server.listen(std::move(places->admin.listening), true);
+  server.listen(std::move(places->broker.listening), {});
+  server.listen(std::move(places->admin.listening), {true});
+  const std::string state_file = runtime_state_file(settings.admin_socket);
+  LoadedState loaded = load_runtime_state(state_file);
+  for (const std::string& line : loaded.errors) observe::log(observe::Level::kError, line);
+  ScopeAdministration scopes(
+      {engine, server, loaded.state, state_file, settings.socket.substr(0, settings.socket.rfind('/'))});
+  scopes.restore();
+  Administration administration(scopes);
+  server.set_administration(&administration);
 
   const std::string status = "broker " + places->broker.shown + ", admin " + places->admin.shown;
   observe::log(observe::Level::kInfo, ipc::daemon_name() + " serves: " + status + "; descriptors: limit " +

@@ -84,6 +84,23 @@ void Engine::apply(core::SessionId session, std::uint64_t request_id, FrameType 
   carry_out();
 }
 
+void Engine::add_scope(core::ScopeId scope, const std::string& name, const core::LimitSet& total) {
+  broker_.add_scope(scope, name, total);
+}
+
+void Engine::remove_scope(core::ScopeId scope) {
+  broker_.remove_scope(scope, monotonic_now(), effects_);
+  carry_out();
+}
+
+void Engine::deliver_after_close(core::SessionId session, const OutFrame& frame) {
+  std::vector<Parked> parked;
+  parked.push_back({session, QueuedFrame::copy_of(frame)});
+  if (last_closed_ == last_batch_) return deliver(parked);
+  std::vector<Parked>& last = parked_[last_batch_];
+  std::move(parked.begin(), parked.end(), std::back_inserter(last));
+}
+
 void Engine::set_backlogged(Recipient& recipient, bool backlogged) {
   if (backlogged) {
     backlogged_.insert(&recipient);
@@ -230,14 +247,14 @@ void Engine::arm_deadline() {
 // --- descriptors ----------------------------------------------------------------------------------
 
 tl::expected<std::vector<core::HandleFacts>, Engine::BadHandle> Engine::admit(std::vector<UniqueFd> fds,
-                                                                              std::uint32_t uid) {
+                                                                              const Payer& payer) {
   std::vector<core::HandleFacts> facts;
   facts.reserve(fds.size());
   for (const UniqueFd& fd : fds) {
     auto probed = os::probe_handle(fd, drivers_);
     if (!probed) {
       BadHandle bad{facts.size(), std::move(probed.error().reason)};
-      dispose(std::move(fds), uid);
+      dispose(std::move(fds), payer);
       return tl::unexpected(std::move(bad));
     }
     facts.push_back(*probed);
@@ -246,7 +263,7 @@ tl::expected<std::vector<core::HandleFacts>, Engine::BadHandle> Engine::admit(st
   return facts;
 }
 
-void Engine::dispose(std::vector<UniqueFd> fds, std::uint32_t uid) {
+void Engine::dispose(std::vector<UniqueFd> fds, const Payer& payer) {
   std::vector<UniqueFd> memory;
   for (UniqueFd& fd : fds) {
     const auto probed = os::probe_handle(fd, {});
@@ -255,14 +272,14 @@ void Engine::dispose(std::vector<UniqueFd> fds, std::uint32_t uid) {
       continue;
     }
     note_fds(1);
-    closer_.quarantine(uid, std::move(fd), [this] { boost::asio::post(io_, [this] { note_fds(-1); }); });
+    closer_.quarantine(closer_key(payer), std::move(fd), [this] { boost::asio::post(io_, [this] { note_fds(-1); }); });
   }
   if (!memory.empty()) close_memory(std::move(memory), {});
 }
 
-void Engine::close_socket(std::uint32_t uid, UniqueFd socket, std::function<void()> closed) {
+void Engine::close_socket(const Payer& payer, UniqueFd socket, std::function<void()> closed) {
   note_fds(1);
-  closer_.close_socket(uid, std::move(socket), [this, closed = std::move(closed)] {
+  closer_.close_socket(closer_key(payer), std::move(socket), [this, closed = std::move(closed)] {
     boost::asio::post(io_, [this, closed] {
       note_fds(-1);
       if (closed) closed();
