@@ -64,6 +64,8 @@ const char* hb_event_name(uint32_t kind) {
       return "gone";
     case HB_EVENT_CLAIMED:
       return "claimed";
+    case HB_EVENT_LOST:
+      return "lost";
     case HB_EVENT_SESSION_LOST:
       return "session-lost";
     case HB_EVENT_SESSION_NEW:

@@ -29,6 +29,7 @@ struct Event {
     kOwnerDied = 7,
     kGone = 8,
     kClaimed = 9,
+    kLost = 10,
   };
   Kind kind = Kind::kNone;
   std::uint64_t lease_id = 0;

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the hipbroker authors
 #include "core/access_rules.h"
 
+#include "core/core.h"
 #include "core/failure.h"
 
 namespace hb::core {
@@ -34,9 +35,10 @@ bool is_owner_or_admin(const Export& exported, const Principal& who) {
   return who.admin || (who.scope == exported.scope && who.uid == exported.owner_uid);
 }
 
-std::optional<Error> refuse_verb(const Principal& who, Verb verb) {
+std::optional<Error> refuse_verb(const Core& core, const Principal& who, Verb verb) {
   if (who.admin || who.rights.allows(verb)) return std::nullopt;
-  return failure(HB_DENIED, "the policy of this node does not let uid ", who.uid, " ", verb_name(verb),
+  return failure(HB_DENIED, "the policy of this node does not let ",
+                 core.accounts.text_of(who.scope, who.uid), " ", verb_name(verb),
                  verb == Verb::kPersist ? " memory" : "", "; `hipbrokerctl check-policy --as ", who.uid,
                  "` names the rule");
 }

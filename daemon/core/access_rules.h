@@ -12,6 +12,8 @@
 
 namespace hb::core {
 
+struct Core;
+
 // What `who` gets of a live export: the owner's uid all that the export gives, others what the ACL grants,
 // never more than the export gives. Another scope and the admin socket get nothing.
 [[nodiscard]] Access access_of(const ExportTable& exports, const Export& exported, const Principal& who);
@@ -23,7 +25,7 @@ namespace hb::core {
 [[nodiscard]] bool is_owner_or_admin(const Export& exported, const Principal& who);
 
 // The node's policy, before any access list is asked. Nothing: it may.
-[[nodiscard]] std::optional<Error> refuse_verb(const Principal& who, Verb verb);
+[[nodiscard]] std::optional<Error> refuse_verb(const Core& core, const Principal& who, Verb verb);
 
 // Is it the same principal (scope and uid)?
 [[nodiscard]] bool same_principal(const Principal& a, const Principal& b);

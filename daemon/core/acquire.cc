@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the hipbroker authors
 #include <algorithm>
 
+#include "core/access_rules.h"
 #include "core/ending.h"
 #include "core/event_table.h"
 #include "core/failure.h"
@@ -26,6 +27,7 @@ tl::expected<Granted, Error> check(const Core& core, const Principal& who, const
   if (who.admin)
     return tl::unexpected(failure(
         HB_DENIED, "the admin socket looks and takes back, it acquires nothing: use the main socket"));
+  if (auto refused = refuse_verb(core, who, Verb::kAcquire)) return tl::unexpected(std::move(*refused));
   if (request.access != Access::kRead && request.access != Access::kReadWrite)
     return tl::unexpected(failure(HB_INVALID, "access must be 1 (read) or 3 (read and write), not ",
                                   static_cast<unsigned>(request.access)));

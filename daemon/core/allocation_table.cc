@@ -48,6 +48,45 @@ AllocationTable::Taken AllocationTable::take(const HandleFacts& facts, const New
   return {table_.id_of(slot), false};
 }
 
+bool AllocationTable::add_payer(AllocationId id, std::uint32_t account) {
+  Allocation& entry = table_.at(id.slot());
+  if (entry.payer == account) {
+    ++entry.payer_chunks;
+    return false;
+  }
+  if (const auto further = payers_.find(key_of(id, account)); further != payers_.end()) {
+    ++further->second;
+    return false;
+  }
+  if (entry.payer == kNoSlot) {
+    entry.payer = account;
+    entry.payer_chunks = 1;
+  } else {
+    payers_.emplace(key_of(id, account), 1);
+  }
+  return true;
+}
+
+bool AllocationTable::drop_payer(AllocationId id, std::uint32_t account) {
+  Allocation& entry = table_.at(id.slot());
+  if (entry.payer == account) {
+    if (--entry.payer_chunks != 0) return false;
+    entry.payer = kNoSlot;
+    return true;
+  }
+  const auto further = payers_.find(key_of(id, account));
+  if (--further->second != 0) return false;
+  payers_.erase(further);
+  return true;
+}
+
+std::uint64_t AllocationTable::paid_by(AllocationId id, std::uint32_t account) const {
+  const Allocation& entry = table_.at(id.slot());
+  if (entry.payer == account) return entry.payer_chunks;
+  const auto further = payers_.find(key_of(id, account));
+  return further == payers_.end() ? 0 : further->second;
+}
+
 void AllocationTable::drop_reference(AllocationId id, std::vector<HandleId>& closing) {
   Allocation& entry = table_.at(id.slot());
   if (--entry.references != 0) return;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "core/keyed_hash.h"
@@ -30,8 +31,10 @@ struct Allocation {
   bool writable = false;
   bool sealed = false;
   bool size_known = false;
-  std::uint16_t page_index = 0;  // scratch of the page under construction,
-  std::uint64_t page_stamp = 0;  // valid when this is its number
+  std::uint32_t payer = kNoSlot;   // an account that exports it, by so many chunks;
+  std::uint32_t payer_chunks = 0;  // further ones: AllocationTable::payers_
+  std::uint16_t page_index = 0;    // scratch of the page under construction,
+  std::uint64_t page_stamp = 0;    // valid when this is its number
 };
 
 class AllocationTable {
@@ -45,6 +48,13 @@ class AllocationTable {
   // Without references yet: the caller adds one a chunk before anything else happens.
   [[nodiscard]] Taken take(const HandleFacts& facts, const NewChunk& declared, SessionId session);
   void add_reference(AllocationId id) { ++table_.at(id.slot()).references; }
+  // An account exports it by one chunk more: true with its first.
+  bool add_payer(AllocationId id, std::uint32_t account);
+  // True with its last.
+  bool drop_payer(AllocationId id, std::uint32_t account);
+  // By how many chunks.
+  [[nodiscard]] std::uint64_t paid_by(AllocationId id, std::uint32_t account) const;
+  [[nodiscard]] std::size_t further_payers() const { return payers_.size(); }
   // The last reference puts the handle into `closing`.
   void drop_reference(AllocationId id, std::vector<HandleId>& closing);
 
@@ -58,6 +68,10 @@ class AllocationTable {
   [[nodiscard]] const SlotTable<Allocation, AllocationId>& table() const { return table_; }
 
  private:
+  [[nodiscard]] static std::uint64_t key_of(AllocationId id, std::uint32_t account) {
+    return std::uint64_t{id.slot()} << 32 | account;
+  }
+  std::unordered_map<std::uint64_t, std::uint32_t> payers_;  // allocation slot and account: chunks
   [[nodiscard]] std::uint32_t find_same(const Allocation& wanted) const;
   KeyedHash hash_;
   SlotTable<Allocation, AllocationId> table_;

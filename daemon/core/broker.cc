@@ -10,6 +10,7 @@
 #include "core/event_table.h"
 #include "core/failure.h"
 #include "core/invariants.h"
+#include "core/quota.h"
 #include "core/ticket.h"
 #include "core/verbs.h"
 #include "wire/limits.h"
@@ -120,7 +121,8 @@ void expire(Call& call) {
 
 Core::Core(const BrokerConfig& with)
     : config(with),
-      exports(hash_secret(with), with.ended_exports != 0 ? with.ended_exports : limits::kEndedExports,
+      exports(accounts, hash_secret(with),
+              with.ended_exports != 0 ? with.ended_exports : limits::kEndedExports,
               with.ended_export_ns != 0 ? with.ended_export_ns : limits::kEndedExportNs),
       allocations(hash_secret(with)),
       waits(hash_secret(with)),
@@ -141,10 +143,13 @@ tl::expected<SessionId, Error> Broker::connect(const Principal& principal, Proce
   if (!principal.admin)
     if (auto refused = core.fds.refuse("a session", core.fds_used(), core.config.fds_per_session))
       return tl::unexpected(std::move(*refused));
-  if (auto refused = core.quota.charge_session(principal)) return tl::unexpected(std::move(*refused));
   const std::uint32_t slot = core.sessions.emplace();
   Session& session = core.sessions.at(slot);
   session.principal = principal;
+  if (auto refused = open_account(core, session)) {
+    core.sessions.erase(slot);
+    return tl::unexpected(std::move(*refused));
+  }
   session.process = std::make_shared<const ProcessInfo>(std::move(process));
   session.connected = now;
   return core.sessions.id_of(slot);
@@ -164,15 +169,43 @@ void Broker::disconnect(SessionId id, Time now, Effects& out) {
   while (session->exports != kNoSlot) leave_export(call, session->exports);
   while (session->events != kNoSlot) drop_event(core, session->events);
   call.close_gathered();
-  core.quota.give_back_session(session->principal);
+  close_account(core, *session);
   core.sessions.erase(id.slot());
+}
+
+bool Broker::add_scope(ScopeId scope, std::string name, const LimitSet& total) {
+  return state_->core.accounts.add_scope(scope, std::move(name), total);
+}
+
+void Broker::set_scope_limits(ScopeId scope, const LimitSet& total) {
+  if (Scope* const found = state_->core.accounts.find_scope(scope)) found->total = total;
+}
+
+std::optional<Broker::ScopeUse> Broker::scope_use(ScopeId scope) const {
+  const Scope* const found = state_->core.accounts.find_scope(scope);
+  if (found == nullptr) return std::nullopt;
+  return ScopeUse{found->name, found->used.all(), found->total};
+}
+
+Broker::ScopeUse Broker::remove_scope(ScopeId scope, Time now, Effects& out) {
+  Core& core = state_->core;
+  const ScopeUse use = scope_use(scope).value_or(ScopeUse{});
+  if (!scope || core.accounts.find_scope(scope) == nullptr) return use;
+  for (std::uint32_t slot = 0; slot < core.sessions.slots(); ++slot)
+    if (core.sessions.live(slot) && core.sessions.at(slot).principal.scope == scope)
+      disconnect(core.sessions.id_of(slot), now, out);
+  Call call{core, now, out};
+  end_scope(call, scope);
+  core.accounts.remove_scope(scope);
+  return use;
 }
 
 void Broker::set_terms(SessionId id, Rights rights, std::shared_ptr<const LimitSet> limits) {
   Session* session = state_->core.sessions.find(id);
   if (session == nullptr) return;
   session->principal.rights = rights;
-  session->principal.limits = std::move(limits);
+  session->principal.limits = limits;
+  if (session->account != kNoSlot) state_->core.accounts.at(session->account).limits = std::move(limits);
 }
 
 void Broker::apply(SessionId id, std::uint64_t request_id, std::uint16_t frame_type, Request request,

@@ -8,8 +8,10 @@
 // answer that tells a caller of an export it may not read (design rule 7).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +48,21 @@ class Broker {
   // EOF, death of the process, or the edge gave the session up: its leases, stagings, waits and exports of
   // lifetime `owner` end.
   void disconnect(SessionId session, Time now, Effects& out);
+
+  // --- scopes: name spaces of their own. ScopeId 0, the main one, is always there ---------------
+  // `total`: what all principals of it may use together. False: there is one of that id; an id that was
+  // removed is never given again.
+  bool add_scope(ScopeId scope, std::string name, const LimitSet& total);
+  void set_scope_limits(ScopeId scope, const LimitSet& total);
+  struct ScopeUse {
+    std::string name;
+    std::array<std::uint64_t, kResources> used{};
+    LimitSet total;
+  };
+  [[nodiscard]] std::optional<ScopeUse> scope_use(ScopeId scope) const;
+  // Sessions, exports, tickets, groups, and what was remembered of them: nothing is left. What they used is
+  // returned; not the main one.
+  ScopeUse remove_scope(ScopeId scope, Time now, Effects& out);
 
   // The policy was read anew: what a live session may do and use from now on. What exists stays.
   void set_terms(SessionId session, Rights rights, std::shared_ptr<const LimitSet> limits);

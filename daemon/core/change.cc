@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/access_rules.h"
 #include "core/ending.h"
 #include "core/event_table.h"
 #include "core/export_rules.h"
 #include "core/failure.h"
 #include "core/lookup.h"
 #include "core/page.h"
+#include "core/quota.h"
 #include "core/staging.h"
 #include "core/validity_slots.h"
 #include "core/verbs.h"
@@ -96,6 +98,8 @@ std::optional<Error> refuse(const Core& core, const Asker& asker, std::uint32_t 
                             const ChangeRequest& request, std::uint64_t descriptors) {
   const Export& e = core.exports.at(slot);
   const std::uint32_t uid = asker.session.principal.uid;
+  if (request.kind == Kind::kAppend)
+    if (auto refused = refuse_verb(core, asker.session.principal, Verb::kExport)) return refused;
   if (auto refused = refuse_state(e, request.kind)) return refused;
   if (staging_of(core, asker.session, request.id) != nullptr)
     return failure(HB_BUSY, "another change of export ", request.id.value, " is being sent");
@@ -181,10 +185,11 @@ Outcome apply_change(Call& call, const Staging& change) {
   if (change.change == Kind::kReplace) {
     for (std::size_t i = 0; i < change.chunks.size(); ++i) {
       Chunk& place = chunks[change.first + i];
-      core.allocations.drop_reference(place.allocation, call.closing);
+      drop_chunk(call, e.account, place.allocation);
       place.allocation = change.chunks[i].allocation;
       place.offset = change.chunks[i].offset;
     }
+    give_back(core, e.account, Resource::kChunks, change.chunks.size());
   } else {
     const std::uint64_t start = e.chunks.bytes();
     for (Chunk chunk : change.chunks) {
@@ -226,16 +231,24 @@ Outcome change(Call& call, Asker& asker, ChangeRequest& request) {
   if (!slot) refused = slot.error();
   if (!refused) refused = refuse(core, asker, *slot, request, descriptors);
   const bool paged = request.total_chunks > request.chunks.size();
-  if (!refused && paged)
-    refused = Quota::charge(Resource::kStagings, asker.session.charges, asker.session.principal.uid);
+  Promise made{paged, false, request.total_chunks, descriptors};
+  if (!refused) refused = promise(core, asker.session, made);
   if (refused) {
     close_all(call, request.handles);
     return std::move(*refused);
   }
   auto staging = std::make_unique<Staging>(staging_for(core.exports.at(*slot), *slot, request));
-  take_page(call, asker.id, request.chunks, request.handles, staging->chunks, staging->bytes);
-  if (!paged) return apply_change(call, *staging);
-  staging->handles_to_come = descriptors - request.handles.size();
+  refused = take_page(call, asker, request.chunks, request.handles, staging->chunks, staging->bytes);
+  made.descriptors -= request.handles.size();
+  if (refused) {
+    break_promise(core, asker.session, made);
+    return std::move(*refused);
+  }
+  if (!paged) {
+    break_promise(core, asker.session, {false, false, 0, made.descriptors});
+    return apply_change(call, *staging);
+  }
+  staging->handles_to_come = made.descriptors;
   core.fds.promise(staging->handles_to_come);
   asker.session.stagings.push_back(std::move(staging));
   return progress(core, *asker.session.stagings.back());

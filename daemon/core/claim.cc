@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the hipbroker authors
 //
 // Succession: a process of the same uid takes over an export whose owner has gone.
+#include "core/access_rules.h"
 #include "core/ending.h"
 #include "core/event_table.h"
 #include "core/export_rules.h"
@@ -16,6 +17,7 @@ Outcome claim(Call& call, Asker& asker, const ClaimRequest& request) {
   Core& core = call.core;
   const Principal& principal = asker.session.principal;
   if (principal.admin) return failure(HB_DENIED, "the admin socket owns nothing: use the main socket");
+  if (auto refused = refuse_verb(core, principal, Verb::kExport)) return std::move(*refused);
   if (std::holds_alternative<ExportId>(request.target))
     return failure(HB_INVALID, "an export id is no right: claim by name or key");
   const auto found = find_target(core, principal, request.target);
@@ -23,7 +25,7 @@ Outcome claim(Call& call, Asker& asker, const ClaimRequest& request) {
   Export& e = core.exports.at(found->slot);
   if (e.owner_uid != principal.uid)
     return failure(HB_DENIED, "only a process of uid ", e.owner_uid, ", the owner's, claims this export");
-  if (auto refused = refuse_lifetime(request.lifetime, request.linger_ns, principal))
+  if (auto refused = refuse_lifetime(core, request.lifetime, request.linger_ns, principal))
     return std::move(*refused);
   // Asked again after an answer that came too late for the caller.
   if (e.session == asker.id.slot() && e.state == ExportState::kLive) return exported_reply(core, found->slot);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/account_table.h"
 #include "core/allocation_table.h"
 #include "core/broker.h"
 #include "core/deadline_queue.h"
@@ -17,7 +18,6 @@
 #include "core/fd_budget.h"
 #include "core/group_table.h"
 #include "core/lease_table.h"
-#include "core/quota.h"
 #include "core/session_table.h"
 #include "core/ticket_table.h"
 #include "core/wait_table.h"
@@ -46,6 +46,7 @@ struct Core {
   explicit Core(const BrokerConfig& with);
 
   BrokerConfig config;
+  AccountTable accounts;
   SessionTable sessions;
   ExportTable exports;
   AllocationTable allocations;
@@ -56,7 +57,6 @@ struct Core {
   EventTable events;
   DeadlineQueue deadlines;
   FdBudget fds;
-  Quota quota;
 
   [[nodiscard]] std::uint64_t fds_used() const {
     return config.fd_base + sessions.size() * config.fds_per_session + allocations.size() + fds.extra();

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "core/event_table.h"
+#include "core/quota.h"
+#include "core/staging.h"
 #include "core/ticket.h"
 #include "core/waiting.h"
 
@@ -26,7 +28,7 @@ void end_lease(Call& call, std::uint32_t slot) {
   const std::uint64_t acked = lease.acked_step;
   if (lease.pins) --exported.life->pinning;
   session.validity.give_back(lease.validity_slot);
-  Quota::give_back(Resource::kLeases, session.charges);
+  give_back(core, session, Resource::kLeases);
   unlink<&Lease::of_session>(core.leases, session.leases, slot);
   unlink<&Lease::of_export>(core.leases, exported.leases, slot);
   --exported.lease_count;
@@ -51,8 +53,8 @@ void settle_end(Call& call, std::uint32_t slot) {
 
 void release_chunks(Call& call, std::uint32_t slot) {
   Export& e = call.core.exports.at(slot);
-  for (const Chunk& chunk : e.chunks.all())
-    call.core.allocations.drop_reference(chunk.allocation, call.closing);
+  for (const Chunk& chunk : e.chunks.all()) drop_chunk(call, e.account, chunk.allocation);
+  give_back(call.core, e.account, Resource::kChunks, e.chunks.all().size());
   const ChunkList released = std::move(e.chunks);
   static_cast<void>(released);
 }
@@ -151,6 +153,7 @@ void end_export(Call& call, std::uint32_t slot, ExportState as) {
     unlink_owner(core, slot);
   }
   core.exports.set_state(slot, as);
+  give_back(core, e.account, Resource::kExports);
   settle_end(call, slot);
 }
 
@@ -179,15 +182,15 @@ void expire_orphan(Call& call, std::uint32_t slot) {
 
 void drop_staging(Call& call, Session& session, Staging* staging) {
   Core& core = call.core;
-  for (const Chunk& chunk : staging->chunks) core.allocations.drop_reference(chunk.allocation, call.closing);
+  for (const Chunk& chunk : staging->chunks) drop_chunk(call, session.account, chunk.allocation);
   core.fds.settle(staging->handles_to_come);
+  break_promise(core, session, promise_of(*staging));
   if (staging->change == ChangeRequest::Kind::kNone) {
     core.exports.acls().drop(staging->acl);
     core.exports.placements().drop(staging->placement);
     core.exports.at(staging->exported).session = kNoSlot;
     core.exports.discard(staging->exported);
   }
-  Quota::give_back(Resource::kStagings, session.charges);
   std::erase_if(session.stagings, [&](const auto& own) { return own.get() == staging; });
 }
 
@@ -208,7 +211,7 @@ Wait take_wait(Core& core, std::uint32_t slot) {
   const Wait& wait = core.waits.at(slot);
   Session& session = core.sessions.at(wait.session);
   if (wait.ticket != kNoSlot) core.deadlines.erase(wait.ticket);
-  Quota::give_back(Resource::kWaits, session.charges);
+  give_back(core, session, Resource::kWaits);
   unlink<&Wait::of_session>(core.waits.table(), session.waits, slot);
   if (wait.acquire() != nullptr) return core.waits.remove(slot);
   if (std::uint32_t* const list = list_of(core, wait))
@@ -216,6 +219,21 @@ Wait take_wait(Core& core, std::uint32_t slot) {
   Wait taken = std::move(core.waits.at(slot));
   core.waits.table().erase(slot);
   return taken;
+}
+
+void end_scope(Call& call, ScopeId scope) {
+  Core& core = call.core;
+  for (std::uint32_t slot = 0; slot < core.exports.table().slots(); ++slot) {
+    if (!core.exports.table().live(slot) || core.exports.at(slot).scope != scope) continue;
+    // Tickets first: they would keep the memory of what ends.
+    drop_pins(call, slot, TicketEnd::kRevoked);
+    if (core.exports.table().live(slot) && is_current(core.exports.at(slot).state))
+      end_export(call, slot, ExportState::kRevoked);
+  }
+  for (std::uint32_t slot = 0; slot < core.accounts.table().slots(); ++slot)
+    if (core.accounts.table().live(slot) && core.accounts.at(slot).scope == scope)
+      core.exports.forget_ends_of(slot);
+  call.close_gathered();
 }
 
 }  // namespace hb::core

@@ -40,6 +40,9 @@ void unlink_owner(Core& core, std::uint32_t slot);
 // A staging that failed or was given up: chunks, promises and the reservation of the name go.
 void drop_staging(Call& call, Session& session, Staging* staging);
 
+// What the sessions of a scope left: orphans, tickets and all that is remembered of it.
+void end_scope(Call& call, ScopeId scope);
+
 // Takes a wait out of its line or list, its session and the deadlines.
 [[nodiscard]] Wait take_wait(Core& core, std::uint32_t slot);
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
 #include <algorithm>
+#include <utility>
 
 #include "core/event_table.h"
 #include "core/failure.h"
+#include "core/quota.h"
 #include "core/verbs.h"
 #include "wire/limits.h"
 
@@ -55,10 +57,14 @@ bool is_empty(const PendingEvent& event) {
          event.owner == EventKind::kNone && !event.grown && event.replaced.count == 0;
 }
 
-// At the end of the session's list, and the doorbell rings.
+// At the end of the session's list. None: there is no room, and it will be told that it lost some.
 std::uint32_t add_entry(Call& call, std::uint32_t session_slot) {
   Core& core = call.core;
   Session& session = core.sessions.at(session_slot);
+  if (charge(core, session, Resource::kEvents)) {
+    session.events_lost = true;
+    return kNoSlot;
+  }
   const std::uint32_t slot = core.events.emplace();
   PendingEvent& event = core.events.at(slot);
   event.session = session_slot;
@@ -115,6 +121,7 @@ void tell_holder(Call& call, std::uint32_t lease_slot, EventKind kind, ChunkRun 
   if (core.sessions.at(lease.session).ending) return;
   if (lease.pending == kNoSlot) {
     lease.pending = add_entry(call, lease.session);
+    if (lease.pending == kNoSlot) return ring(call, lease.session);
     PendingEvent& event = core.events.at(lease.pending);
     event.lease = core.leases.id_of(lease_slot);
     event.exported = core.exports.id_of(lease.exported);
@@ -131,8 +138,9 @@ void tell_owner(Call& call, std::uint32_t export_slot, EventKind kind) {
   Session& owner = core.sessions.at(e.session);
   // Leases bound what holders are told; an owner can export and lose without end.
   if (owner.ending || owner.losses == limits::kSessionLosses) return;
-  ++owner.losses;
   const std::uint32_t slot = add_entry(call, e.session);
+  if (slot == kNoSlot) return ring(call, e.session);
+  ++owner.losses;
   PendingEvent& event = core.events.at(slot);
   event.exported = core.exports.id_of(export_slot);
   event.generation = e.generation;
@@ -159,6 +167,7 @@ void drop_event(Core& core, std::uint32_t slot) {
   if (!event.lease) --session.losses;
   if (session.last_event == slot) session.last_event = event.of_session.previous;
   unlink<&PendingEvent::of_session>(core.events, session.events, slot);
+  give_back(core, session, Resource::kEvents);
   core.events.erase(slot);
 }
 
@@ -167,7 +176,7 @@ Outcome subscribe(Asker& asker) {
   asker.session.rung = false;
   // The doorbell that this makes is in place before the effect is carried out.
   Outcome outcome{Subscribed{}};
-  outcome.ring = asker.session.events != kNoSlot;
+  outcome.ring = asker.session.events != kNoSlot || asker.session.events_lost;
   return outcome;
 }
 
@@ -178,6 +187,11 @@ Outcome take_events(Call& call, Asker& asker, const TakeEventsRequest& request) 
                                : std::min<std::size_t>(request.max_events, limits::kEventsPage);
   constexpr std::size_t kOfOneEntry = 4;
   EventsTaken taken;
+  if (std::exchange(asker.session.events_lost, false)) {
+    Event lost;
+    lost.kind = EventKind::kLost;
+    taken.events.push_back(lost);
+  }
   while (asker.session.events != kNoSlot &&
          taken.events.size() + kOfOneEntry <= std::max(most, kOfOneEntry)) {
     const std::uint32_t slot = asker.session.events;

@@ -2,11 +2,13 @@
 // Copyright (c) 2026 the hipbroker authors
 #include <algorithm>
 
+#include "core/access_rules.h"
 #include "core/ending.h"
 #include "core/export_rules.h"
 #include "core/failure.h"
 #include "core/lookup.h"
 #include "core/page.h"
+#include "core/quota.h"
 #include "core/staging.h"
 #include "core/verbs.h"
 #include "wire/name.h"
@@ -17,21 +19,59 @@ void close_all(Call& call, const std::vector<HandleFacts>& handles) {
   for (const HandleFacts& handle : handles) call.closing.push_back(handle.id);
 }
 
-void take_page(Call& call, SessionId session, const std::vector<NewChunk>& page,
-               const std::vector<HandleFacts>& handles, std::vector<Chunk>& out, std::uint64_t& bytes) {
-  AllocationTable& allocations = call.core.allocations;
+std::optional<Error> promise(Core& core, Session& session, const Promise& what) {
+  Promise kept;
+  std::optional<Error> refused;
+  const auto take = [&](Resource resource, std::uint64_t amount) {
+    if (!refused && amount != 0) refused = charge(core, session, resource, amount);
+    return !refused;
+  };
+  kept.paged = take(Resource::kStagings, what.paged ? 1 : 0) && what.paged;
+  kept.new_export = take(Resource::kExports, what.new_export ? 1 : 0) && what.new_export;
+  kept.chunks = take(Resource::kChunks, what.chunks) ? what.chunks : 0;
+  kept.descriptors = take(Resource::kDescriptors, what.descriptors) ? what.descriptors : 0;
+  if (refused) break_promise(core, session, kept);
+  return refused;
+}
+
+void break_promise(Core& core, Session& session, const Promise& what) {
+  if (what.paged) give_back(core, session, Resource::kStagings);
+  if (what.new_export) give_back(core, session, Resource::kExports);
+  give_back(core, session, Resource::kChunks, what.chunks);
+  give_back(core, session, Resource::kDescriptors, what.descriptors);
+}
+
+Promise promise_of(const Staging& staging) {
+  return {true, staging.change == ChangeRequest::Kind::kNone, staging.total_chunks, staging.handles_to_come};
+}
+
+std::optional<Error> take_page(Call& call, Asker& asker, const std::vector<NewChunk>& page,
+                               const std::vector<HandleFacts>& handles, std::vector<Chunk>& out,
+                               std::uint64_t& bytes) {
+  Core& core = call.core;
+  const std::uint32_t account = asker.session.account;
+  const std::uint64_t charged = core.accounts.at(account).used.of(Resource::kBytes);
+  const std::size_t before = out.size();
+  const std::uint64_t bytes_before = bytes;
+  give_back(core, asker.session, Resource::kDescriptors, handles.size());
   std::vector<AllocationId> taken(handles.size());
   for (const NewChunk& chunk : page) {
     AllocationId& id = taken[chunk.handle];
     if (!id) {
-      const AllocationTable::Taken result = allocations.take(handles[chunk.handle], chunk, session);
+      const AllocationTable::Taken result = core.allocations.take(handles[chunk.handle], chunk, asker.id);
       id = result.id;
       if (result.duplicate) call.closing.push_back(handles[chunk.handle].id);
     }
-    allocations.add_reference(id);
+    add_chunk(core, account, id);
     out.push_back({id, chunk.offset, chunk.size, bytes});
     bytes += chunk.size;
   }
+  auto refused = over_limit(core, asker.session, Resource::kBytes, charged);
+  if (!refused) return std::nullopt;
+  for (std::size_t i = before; i < out.size(); ++i) drop_chunk(call, account, out[i].allocation);
+  out.resize(before);
+  bytes = bytes_before;
+  return refused;
 }
 
 Staging* staging_of(const Core& core, const Session& session, ExportId id) {
@@ -42,7 +82,7 @@ Staging* staging_of(const Core& core, const Session& session, ExportId id) {
 
 std::unique_ptr<Staging> take_staging(Core& core, Session& session, const Staging* staging) {
   core.fds.settle(staging->handles_to_come);  // the rest of the promise is void
-  Quota::give_back(Resource::kStagings, session.charges);
+  break_promise(core, session, {true, false, 0, staging->handles_to_come});
   const auto own = std::find_if(session.stagings.begin(), session.stagings.end(),
                                 [&](const auto& entry) { return entry.get() == staging; });
   std::unique_ptr<Staging> taken = std::move(*own);
@@ -159,7 +199,8 @@ std::optional<Error> refuse(const Core& core, const Asker& asker, const ExportRe
                             std::uint64_t descriptors) {
   const Principal& principal = asker.session.principal;
   if (principal.admin) return failure(HB_DENIED, "the admin socket exports nothing: use the main socket");
-  if (auto refused = refuse_terms(request, principal)) return refused;
+  if (auto refused = refuse_verb(core, principal, Verb::kExport)) return refused;
+  if (auto refused = refuse_terms(core, request, principal)) return refused;
   PageRules rules{request.kind,
                   promises_write(request),
                   request.total_chunks,
@@ -179,25 +220,32 @@ std::optional<Error> refuse(const Core& core, const Asker& asker, const ExportRe
 
 Outcome export_memory(Call& call, Asker& asker, ExportRequest& request) {
   Core& core = call.core;
-  const Principal& principal = asker.session.principal;
   const std::uint64_t descriptors = std::max<std::uint64_t>(request.distinct_handles, request.handles.size());
   auto refused = refuse(core, asker, request, descriptors);
   const bool paged = request.total_chunks > request.chunks.size();
-  if (!refused && paged) refused = Quota::charge(Resource::kStagings, asker.session.charges, principal.uid);
+  Promise made{paged, true, request.total_chunks, descriptors};
+  if (!refused) refused = promise(core, asker.session, made);
   if (refused) {
     close_all(call, request.handles);
     return std::move(*refused);
   }
-  const std::uint32_t slot = core.exports.create(principal.scope, principal.uid, request.name);
   std::vector<Chunk> chunks;
   std::uint64_t bytes = 0;
-  take_page(call, asker.id, request.chunks, request.handles, chunks, bytes);
+  refused = take_page(call, asker, request.chunks, request.handles, chunks, bytes);
+  made.descriptors -= request.handles.size();
+  if (refused) {
+    break_promise(core, asker.session, made);
+    return std::move(*refused);
+  }
+  const std::uint32_t slot = core.exports.create(asker.session.account, request.name);
   const std::uint32_t acl = core.exports.acls().take(request.acl);
   const std::uint32_t placement = core.exports.placements().take(request.placement);
-  if (!paged)
+  if (!paged) {
+    break_promise(core, asker.session, {false, false, 0, made.descriptors});
     return complete(call, asker, slot,
                     {std::move(chunks), request.metadata, acl, placement, request.kind, request.max_access,
                      request.max_size, request.replace, request.lifetime, request.linger_ns});
+  }
 
   auto staging = std::make_unique<Staging>();
   staging->exported = slot;
@@ -213,7 +261,7 @@ Outcome export_memory(Call& call, Asker& asker, ExportRequest& request) {
   staging->promises_write = promises_write(request);
   staging->total_chunks = request.total_chunks;
   staging->total_size = request.total_size;
-  staging->handles_to_come = descriptors - request.handles.size();
+  staging->handles_to_come = made.descriptors;
   staging->bytes = bytes;
   staging->chunks = std::move(chunks);
   core.fds.promise(staging->handles_to_come);
@@ -272,9 +320,13 @@ Outcome export_chunks(Call& call, Asker& asker, ExportChunksRequest& request) {
     drop_staging(call, asker.session, staging);
     return std::move(*refused);
   }
-  take_page(call, asker.id, request.chunks, request.handles, staging->chunks, staging->bytes);
+  refused = take_page(call, asker, request.chunks, request.handles, staging->chunks, staging->bytes);
   core.fds.settle(request.handles.size());
   staging->handles_to_come -= request.handles.size();
+  if (refused) {
+    drop_staging(call, asker.session, staging);
+    return std::move(*refused);
+  }
   if (staging->chunks.size() < staging->total_chunks) return progress(core, *staging);
   if (staging->change == ChangeRequest::Kind::kNone) return complete_staged(call, asker, staging);
   return apply_change(call, *take_staging(core, asker.session, staging));

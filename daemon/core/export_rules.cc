@@ -93,7 +93,8 @@ bool promises_write(const ExportRequest& request) {
                      [](const AclEntry& entry) { return entry.access == Access::kReadWrite; });
 }
 
-std::optional<Error> refuse_lifetime(Lifetime lifetime, std::uint64_t linger_ns, const Principal& who) {
+std::optional<Error> refuse_lifetime(const Core& core, Lifetime lifetime, std::uint64_t linger_ns,
+                                     const Principal& who) {
   switch (lifetime) {
     case Lifetime::kOwner:
       if (linger_ns == 0) return std::nullopt;
@@ -106,13 +107,13 @@ std::optional<Error> refuse_lifetime(Lifetime lifetime, std::uint64_t linger_ns,
       if (linger_ns != 0)
         return failure(HB_INVALID, "linger_ns ", linger_ns, " with lifetime persist: it is for linger");
       if (who.rights.allows(Verb::kPersist)) return std::nullopt;
-      return refuse_verb(who, Verb::kPersist).value();
+      return refuse_verb(core, who, Verb::kPersist).value();
   }
   return failure(HB_UNSUPPORTED, "lifetime ", static_cast<unsigned>(lifetime),
                  " is not known to this daemon; 0 (owner), 1 (linger) and 2 (persist) are");
 }
 
-std::optional<Error> refuse_terms(const ExportRequest& request, const Principal& who) {
+std::optional<Error> refuse_terms(const Core& core, const ExportRequest& request, const Principal& who) {
   const std::uint32_t uid = who.uid;
   if (!request.name.empty())
     if (const auto valid = check_name(request.name); !valid)
@@ -125,7 +126,7 @@ std::optional<Error> refuse_terms(const ExportRequest& request, const Principal&
                    " is not known to this daemon");
   if (auto refused = refuse_placement(request.placement, uid)) return refused;
   if (auto refused = refuse_acl(request, uid)) return refused;
-  if (auto refused = refuse_lifetime(request.lifetime, request.linger_ns, who)) return refused;
+  if (auto refused = refuse_lifetime(core, request.lifetime, request.linger_ns, who)) return refused;
   if (request.replace && request.name.empty())
     return failure(HB_INVALID, "replace is for names, and the export has none");
   if (request.max_size != 0 && request.max_size < request.total_size)

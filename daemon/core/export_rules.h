@@ -13,6 +13,8 @@
 
 namespace hb::core {
 
+struct Core;
+
 // What was announced, and how much of it has come.
 struct PageRules {
   HandleKind kind = HandleKind::kMemfd;
@@ -28,9 +30,10 @@ struct PageRules {
 [[nodiscard]] bool promises_write(const ExportRequest& request);
 
 // Everything but the chunks: name, bounds, ACL, device, lifetime, totals.
-[[nodiscard]] std::optional<Error> refuse_terms(const ExportRequest& request, const Principal& who);
-[[nodiscard]] std::optional<Error> refuse_lifetime(Lifetime lifetime, std::uint64_t linger_ns,
-                                                   const Principal& who);
+[[nodiscard]] std::optional<Error> refuse_terms(const Core& core, const ExportRequest& request,
+                                                const Principal& who);
+[[nodiscard]] std::optional<Error> refuse_lifetime(const Core& core, Lifetime lifetime,
+                                                   std::uint64_t linger_ns, const Principal& who);
 
 [[nodiscard]] std::optional<Error> refuse_page(const PageRules& rules, std::span<const NewChunk> chunks,
                                                std::span<const HandleFacts> handles);

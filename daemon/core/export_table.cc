@@ -3,6 +3,9 @@
 #include "core/export_table.h"
 
 #include <cstdlib>
+#include <utility>
+
+#include "wire/limits.h"
 
 namespace hb::core {
 
@@ -24,12 +27,23 @@ KeyedHash::Input input_of(const Placement& placement) {
   return input;
 }
 
-ExportTable::ExportTable(const Secret& secret, std::uint64_t remembered, std::uint64_t remembered_ns)
-    : remembered_(remembered),
+ExportTable::ExportTable(AccountTable& accounts, const Secret& secret, std::uint64_t remembered,
+                         std::uint64_t remembered_ns)
+    : accounts_(accounts),
+      remembered_(remembered),
       remembered_ns_(remembered_ns),
       names_(secret),
       acls_(secret),
       placements_(secret) {}
+
+namespace {
+
+constexpr std::uint64_t share_of_one(std::uint64_t remembered) {
+  constexpr std::uint64_t kOfAll = limits::kEndedExports / limits::kUidEndedExports;
+  return remembered / kOfAll + 1;
+}
+
+}  // namespace
 
 ExportLife& ExportTable::life_of(std::uint32_t slot) {
   Export& e = table_.at(slot);
@@ -42,13 +56,15 @@ const Name* ExportTable::find_name(ScopeId scope, std::uint32_t uid, std::string
   return slot == kNoSlot ? nullptr : &names_.at(slot);
 }
 
-std::uint32_t ExportTable::create(ScopeId scope, std::uint32_t uid, const std::string& name) {
+std::uint32_t ExportTable::create(std::uint32_t account, const std::string& name) {
   const std::uint32_t slot = table_.emplace();
   Export& e = table_.at(slot);
-  e.scope = scope;
-  e.owner_uid = uid;
+  accounts_.add_reference(account);
+  e.account = account;
+  e.scope = accounts_.at(account).scope;
+  e.owner_uid = accounts_.at(account).uid;
   if (name.empty()) return slot;
-  e.name = names_.take(scope, uid, name);
+  e.name = names_.take(e.scope, e.owner_uid, name);
   names_.at(e.name).staging = slot;
   return slot;
 }
@@ -110,11 +126,27 @@ void ExportTable::remember(std::uint32_t slot, Time now) {
     oldest_ = slot;
   youngest_ = slot;
   ++remembered_count_;
-  while (remembered_count_ > remembered_) forget_oldest();
+  Account& account = accounts_.at(e.account);
+  e.of_account = {account.youngest_end, kNoSlot};
+  if (account.youngest_end != kNoSlot)
+    table_.at(account.youngest_end).of_account.next = slot;
+  else
+    account.oldest_end = slot;
+  account.youngest_end = slot;
+  ++account.ends;
+  // Who has more than its share loses its own: it cannot make the broker forget what others have ended.
+  if (remembered_count_ > remembered_)
+    forget(account.ends > share_of_one(remembered_) ? account.oldest_end : oldest_);
 }
 
 void ExportTable::forget_expired(Time now) {
-  while (oldest_ != kNoSlot && next_expiry() <= now) forget_oldest();
+  while (oldest_ != kNoSlot && next_expiry() <= now) forget(oldest_);
+}
+
+void ExportTable::forget_ends_of(std::uint32_t account) {
+  // The last one may be the account's last reference.
+  for (std::uint64_t left = accounts_.at(account).ends; left != 0; --left)
+    forget(accounts_.at(account).oldest_end);
 }
 
 Time ExportTable::next_expiry() const {
@@ -123,15 +155,19 @@ Time ExportTable::next_expiry() const {
   return at > kNever - remembered_ns_ ? kNever : at + remembered_ns_;
 }
 
-void ExportTable::forget_oldest() {
-  const std::uint32_t slot = oldest_;
-  oldest_ = table_.at(slot).of_session.next;
-  if (oldest_ == kNoSlot)
-    youngest_ = kNoSlot;
-  else
-    table_.at(oldest_).of_session.previous = kNoSlot;
+void ExportTable::forget(std::uint32_t slot) {
+  Export& e = table_.at(slot);
+  Account& account = accounts_.at(e.account);
+  const auto take_out = [&](Links Export::*links, std::uint32_t& oldest, std::uint32_t& youngest) {
+    const Links own = e.*links;
+    (own.previous == kNoSlot ? oldest : (table_.at(own.previous).*links).next) = own.next;
+    (own.next == kNoSlot ? youngest : (table_.at(own.next).*links).previous) = own.previous;
+  };
+  take_out(&Export::of_session, oldest_, youngest_);
+  take_out(&Export::of_account, account.oldest_end, account.youngest_end);
+  --account.ends;
   --remembered_count_;
-  acls_.drop(std::exchange(table_.at(slot).acl, 0));
+  acls_.drop(std::exchange(e.acl, 0));
   erase(slot);
 }
 
@@ -141,7 +177,9 @@ void ExportTable::erase(std::uint32_t slot) {
     if (names_.at(name).latest == slot) names_.at(name).latest = kNoSlot;
     names_.drop(name);
   }
+  const std::uint32_t account = table_.at(slot).account;
   table_.erase(slot);
+  accounts_.drop_reference(account);
 }
 
 }  // namespace hb::core

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/account_table.h"
 #include "core/chunk_list.h"
 #include "core/export_life.h"
 #include "core/export_state.h"
@@ -36,6 +37,8 @@ struct Export {
   std::uint32_t generation = 0;
   std::uint32_t owner_uid = 0;
   std::uint32_t session = kNoSlot;  // of the owner, while live, suspended or staging
+  Links of_account;                 // of one that is only remembered: the line of its account's
+  std::uint32_t account = kNoSlot;  // who pays; a reference
   Links of_session;                 // while live or suspended; of an ended one: those that bore its name and
                                     // are held, then the line of those that are remembered
   std::uint32_t leases = kNoSlot;   // list through Lease::of_export
@@ -61,11 +64,12 @@ struct Export {
     return state == ExportState::kSuspended ? life->suspended_size : chunks.bytes();
   }
 };
-static_assert(sizeof(Export) <= 128);
+static_assert(sizeof(Export) <= 144);
 
 class ExportTable {
  public:
-  ExportTable(const Secret& secret, std::uint64_t remembered, std::uint64_t remembered_ns);
+  ExportTable(AccountTable& accounts, const Secret& secret, std::uint64_t remembered,
+              std::uint64_t remembered_ns);
 
   [[nodiscard]] Export* find(ExportId id) { return table_.find(id); }
   [[nodiscard]] const Export* find(ExportId id) const { return table_.find(id); }
@@ -80,7 +84,7 @@ class ExportTable {
   }
 
   // A record in state kNew; a named one is that name's staging until it bears it.
-  [[nodiscard]] std::uint32_t create(ScopeId scope, std::uint32_t uid, const std::string& name);
+  [[nodiscard]] std::uint32_t create(std::uint32_t account, const std::string& name);
   // kNew or kStaging to kLive: it bears its name, one generation on. Nothing else may bear it then.
   void complete(std::uint32_t slot);
   // A staging that came to nothing leaves no trace.
@@ -94,6 +98,7 @@ class ExportTable {
   // Nothing holds an ended export any more: from now on it is only remembered, for the usual time.
   void remember(std::uint32_t slot, Time now);
   void forget_expired(Time now);
+  void forget_ends_of(std::uint32_t account);
   [[nodiscard]] Time next_expiry() const;
 
   [[nodiscard]] InternTable<Acl>& acls() { return acls_; }
@@ -110,9 +115,10 @@ class ExportTable {
   [[nodiscard]] std::uint64_t ended_held() const { return ended_held_; }  // ended, and not only remembered
 
  private:
-  void forget_oldest();
+  void forget(std::uint32_t slot);
   void erase(std::uint32_t slot);
 
+  AccountTable& accounts_;
   std::uint64_t remembered_;
   std::uint64_t remembered_ns_;
   SlotTable<Export, ExportId> table_;

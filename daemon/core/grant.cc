@@ -7,6 +7,7 @@
 #include "core/access_rules.h"
 #include "core/failure.h"
 #include "core/page.h"
+#include "core/quota.h"
 #include "core/view.h"
 
 namespace hb::core {
@@ -62,8 +63,7 @@ tl::expected<LeaseId, Error> grant(Call& call, SessionId session_id, std::uint32
   Core& core = call.core;
   Session& session = core.sessions.at(session_id.slot());
   Export& e = core.exports.at(export_slot);
-  if (auto refused = Quota::charge(Resource::kLeases, session.charges, session.principal.uid))
-    return tl::unexpected(std::move(*refused));
+  if (auto refused = charge(core, session, Resource::kLeases)) return tl::unexpected(std::move(*refused));
   const ValiditySlots::Granted word = session.validity.take();
   Lease lease;
   lease.offset = terms.range.offset;

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/access_rules.h"
 #include "core/ending.h"
 #include "core/failure.h"
 #include "core/grant.h"
 #include "core/group.h"
 #include "core/lookup.h"
+#include "core/quota.h"
 #include "core/verbs.h"
 #include "core/view.h"
 #include "wire/limits.h"
@@ -193,6 +195,7 @@ Outcome join(Call& call, Asker& asker, JoinRequest& request) {
   Core& core = call.core;
   const Principal& principal = asker.session.principal;
   if (auto refused = refuse_arguments(asker, request)) return std::move(*refused);
+  if (auto refused = refuse_verb(core, principal, Verb::kAcquire)) return std::move(*refused);
   const auto offer = find_own(core, asker, request.offer);
   if (!offer) return offer.error();
   std::uint32_t slot = core.groups.find(principal.scope, principal.uid, request.name);
@@ -204,12 +207,11 @@ Outcome join(Call& call, Asker& asker, JoinRequest& request) {
     if (!ends_older)
       if (auto refused = refuse_place(core, asker, group, request)) return std::move(*refused);
   }
-  if (auto refused = Quota::charge(Resource::kGroups, asker.session.charges, principal.uid))
-    return std::move(*refused);
+  if (auto refused = charge(core, asker.session, Resource::kGroups)) return std::move(*refused);
   const bool founds = slot == kNoSlot || ends_older;
   // Who does not wait and would have to is never there: it ends nobody's meeting.
   if (request.wait_ns == 0 && founds && request.world > 1) {
-    Quota::give_back(Resource::kGroups, asker.session.charges);
+    give_back(core, asker.session, Resource::kGroups);
     return failure(HB_TIMEOUT, "group \"", escape_for_display(request.name), "\": 1 of ", request.world,
                    " ranks is there, and the request does not wait");
   }

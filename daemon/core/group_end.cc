@@ -8,6 +8,7 @@
 #include "core/ending.h"
 #include "core/failure.h"
 #include "core/group.h"
+#include "core/quota.h"
 #include "core/verbs.h"
 #include "wire/name.h"
 
@@ -25,7 +26,7 @@ void drop_member(Call& call, std::uint32_t slot, std::uint32_t rank) {
   Group& group = core.groups.at(slot);
   Session& session = core.sessions.at(group.ranks.at(rank).session);
   std::erase(session.groups, Membership{slot, rank});
-  Quota::give_back(Resource::kGroups, session.charges);
+  give_back(core, session, Resource::kGroups);
   group.ranks.erase(rank);
   if (!group.ranks.empty()) return;
   if (group.phase != GroupPhase::kEnded) core.groups.end(slot, {});

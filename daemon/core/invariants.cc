@@ -3,7 +3,6 @@
 #include "core/invariants.h"
 
 #include <algorithm>
-#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -132,7 +131,6 @@ Verdict check_pins(const Core& core, std::uint32_t slot, const Export& e, std::u
 
 Verdict check_tickets(const Core& core) {
   std::uint64_t standing = 0;
-  std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t> of_uid;
   std::unordered_map<std::uint64_t, std::uint64_t> of_session;
   Verdict verdict = each(core.tickets.table(), [&](std::uint32_t slot, const Ticket& ticket) -> Verdict {
     if (ticket.end != TicketEnd::kNone)
@@ -140,7 +138,6 @@ Verdict check_tickets(const Core& core) {
                  ? Verdict()
                  : text("ended ticket ", slot, " still holds something");
     ++standing;
-    ++of_uid[{ticket.scope.value, ticket.uid}];
     ++of_session[ticket.maker.value];
     const Export* const e = core.exports.find(ticket.exported);
     if (e == nullptr || e->scope != ticket.scope) return text("ticket ", slot, " is of no export");
@@ -152,16 +149,10 @@ Verdict check_tickets(const Core& core) {
   if (!verdict.empty()) return verdict;
   if (standing != core.tickets.standing()) return "count of tickets that stand";
   if (core.tickets.remembered() > limits::kEndedTickets) return "more ended tickets than allowed";
-  for (const auto& [who, count] : of_uid)
-    if (core.quota.tickets_of(ScopeId{who.first}, who.second) != count)
-      return text("uid ", who.second, " is charged for other tickets");
   verdict = each(core.sessions, [&](std::uint32_t slot, const Session& session) -> Verdict {
     const auto made = of_session.find(core.sessions.id_of(slot).value);
     if (session.charges.of(Resource::kTickets) != (made == of_session.end() ? 0 : made->second))
       return text("session ", slot, " is charged for other tickets");
-    if (!of_uid.contains({session.principal.scope.value, session.principal.uid}) &&
-        core.quota.tickets_of(session.principal.scope, session.principal.uid) != 0)
-      return text("uid ", session.principal.uid, " is charged for tickets it does not have");
     return {};
   });
   if (!verdict.empty()) return verdict;
@@ -439,22 +430,17 @@ Verdict check_interned(const Core& core, const Sums& sums) {
 std::string first_broken_invariant(const Core& core) {
   std::unordered_map<std::uint64_t, std::uint64_t> references;
   Sums sums;
-  std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t> sessions;
   if (Verdict v = check_exports(core, references); !v.empty()) return v;
   if (Verdict v = check_ends(core); !v.empty()) return v;
   if (Verdict v = check_leases(core); !v.empty()) return v;
   if (Verdict v = check_tickets(core); !v.empty()) return v;
   const Verdict verdict = each(core.sessions, [&](std::uint32_t slot, const Session& session) {
-    ++sessions[{session.principal.scope.value, session.principal.uid}];
     return check_session(core, slot, session, sums, references);
   });
   if (!verdict.empty()) return verdict;
   if (Verdict v = check_allocations(core, references); !v.empty()) return v;
   if (Verdict v = check_interned(core, sums); !v.empty()) return v;
-  for (const auto& [who, count] : sessions)
-    if (core.quota.sessions_of(ScopeId{who.first}, who.second) != count)
-      return text("uid ", who.second, " is charged for other sessions");
-  if (core.quota.sessions() != core.sessions.size()) return "count of sessions";
+  if (Verdict v = check_accounts(core); !v.empty()) return v;
   if (sums.events != core.events.size()) return "an event is on no session's list";
   if (sums.leases != core.leases.size()) return "a lease is on no session's list";
   if (sums.waits != core.waits.size()) return "a wait is on no session's list";

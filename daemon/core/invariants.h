@@ -13,4 +13,7 @@ namespace hb::core {
 // Empty, or the first that does not hold. Looks at every entry of every table.
 [[nodiscard]] std::string first_broken_invariant(const Core& core);
 
+// invariants_accounts.cc: what is charged is what is there.
+[[nodiscard]] std::string check_accounts(const Core& core);
+
 }  // namespace hb::core

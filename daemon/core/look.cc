@@ -5,6 +5,7 @@
 #include "core/access_rules.h"
 #include "core/failure.h"
 #include "core/lookup.h"
+#include "core/quota.h"
 #include "core/verbs.h"
 #include "core/view.h"
 #include "wire/limits.h"
@@ -30,6 +31,9 @@ std::uint64_t walk(std::uint64_t cursor, std::uint32_t slots, Visit visit) {
 // Leases come first, then tickets: their cursors are above those of all lease slots.
 constexpr std::uint64_t kTicketCursor = std::uint64_t{1} << 33;
 
+// Of one page of quotas: 13 resources of at most 40 B each.
+constexpr std::size_t kAccountsPerPage = 64;
+
 // At most what one entry of a list takes in a frame.
 std::size_t listed_bytes(const Placement& placement) {
   constexpr std::size_t kAround = 16;  // tags, lengths, partition
@@ -46,6 +50,7 @@ static_assert(limits::kListEntryBytes +
 Outcome list(Call& call, Asker& asker, const ListRequest& request) {
   const Core& core = call.core;
   const Principal& principal = asker.session.principal;
+  if (auto refused = refuse_verb(core, principal, Verb::kList)) return std::move(*refused);
   Listed listed;
   std::size_t bytes = 0;
   listed.next_cursor = walk(request.cursor, core.exports.table().slots(), [&](std::uint32_t slot) {
@@ -68,6 +73,7 @@ Outcome list(Call& call, Asker& asker, const ListRequest& request) {
 Outcome show(Call& call, Asker& asker, const ShowRequest& request) {
   const Core& core = call.core;
   const Principal& principal = asker.session.principal;
+  if (auto refused = refuse_verb(core, principal, Verb::kList)) return std::move(*refused);
   auto found = find_to_look(core, principal, request.target);
   if (!found) return std::move(found.error());
   const Export& e = core.exports.at(*found);
@@ -89,6 +95,7 @@ Outcome show(Call& call, Asker& asker, const ShowRequest& request) {
 Outcome who(Call& call, Asker& asker, const WhoRequest& request) {
   const Core& core = call.core;
   const Principal& principal = asker.session.principal;
+  if (auto refused = refuse_verb(core, principal, Verb::kList)) return std::move(*refused);
   std::uint32_t only = kNoSlot;
   std::uint32_t name = kNoSlot;  // all that bear or bore it
   if (!std::holds_alternative<std::monostate>(request.target)) {
@@ -165,8 +172,55 @@ Counters count(const Core& core) {
   return counters;
 }
 
-Outcome list_quotas(Call& /*call*/, Asker& /*asker*/, const QuotaListRequest& /*request*/) {
-  return QuotaListed{};
+Outcome list_quotas(Call& call, Asker& asker, const QuotaListRequest& request) {
+  const Core& core = call.core;
+  const Principal& principal = asker.session.principal;
+  QuotaListed listed;
+  const auto add = [&](std::uint32_t slot) {
+    const Account& account = core.accounts.at(slot);
+    AccountView& view = listed.accounts.emplace_back();
+    view.scope = core.accounts.find_scope(account.scope)->name;
+    view.uid = account.uid;
+    view.used = account.used.all();
+    Principal whose;
+    whose.limits = account.limits;
+    for (std::size_t i = 0; i < kResources; ++i) {
+      const auto resource = static_cast<Resource>(i);
+      view.limits.set(resource, limit_of(core, whose, resource));
+    }
+  };
+  if (!principal.admin) {
+    add(asker.session.account);
+    return listed;
+  }
+  const AccountTable::Table& accounts = core.accounts.table();
+  if (request.cursor < kTicketCursor) {
+    listed.next_cursor = walk(request.cursor, accounts.slots(), [&](std::uint32_t slot) {
+      if (listed.accounts.size() == kAccountsPerPage) return false;
+      if (accounts.live(slot)) add(slot);
+      return true;
+    });
+    if (listed.next_cursor == 0) listed.next_cursor = kTicketCursor;
+    return listed;
+  }
+  // The scopes as wholes, in the order of their ids, the main one first.
+  std::vector<std::uint64_t> ids;
+  for (const auto& [id, scope] : core.accounts.scopes())
+    if (id >= request.cursor - kTicketCursor) ids.push_back(id);
+  std::sort(ids.begin(), ids.end());
+  for (const std::uint64_t id : ids) {
+    if (listed.accounts.size() == kAccountsPerPage) {
+      listed.next_cursor = kTicketCursor + id;
+      break;
+    }
+    const Scope& scope = *core.accounts.find_scope(ScopeId{id});
+    AccountView& view = listed.accounts.emplace_back();
+    view.scope = scope.name;
+    view.whole_scope = true;
+    view.used = scope.used.all();
+    view.limits = scope.total;
+  }
+  return listed;
 }
 
 Outcome status(Call& call, Asker& asker) {

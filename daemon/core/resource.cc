@@ -10,7 +10,7 @@ const LimitSet& LimitSet::built_in() {
     set.set(Resource::kSessions, limits::kUidSessions);
     set.set(Resource::kExports, limits::kUidExports);
     set.set(Resource::kChunks, limits::kUidChunks);
-    set.set(Resource::kBytes, UINT64_MAX);  // what a node has is not known here
+    set.set(Resource::kBytes, UINT64_MAX);        // what a node has is not known here
     set.set(Resource::kDescriptors, UINT64_MAX);  // the descriptor limit is the process's
     set.set(Resource::kLeases, limits::kUidLeases);
     set.set(Resource::kStagings, limits::kUidStagings);

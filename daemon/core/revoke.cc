@@ -12,6 +12,7 @@ namespace hb::core {
 Outcome revoke(Call& call, Asker& asker, const RevokeRequest& request) {
   Core& core = call.core;
   const Principal& principal = asker.session.principal;
+  if (auto refused = refuse_verb(core, principal, Verb::kRevoke)) return std::move(*refused);
   const auto found = find_to_look(core, principal, request.target);
   if (!found) return found.error();
   const Export& e = core.exports.at(*found);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/answer_log.h"
-#include "core/quota.h"
+#include "core/charges.h"
 #include "core/request.h"
 #include "core/slot_table.h"
 #include "core/types.h"
@@ -59,9 +59,11 @@ struct Session {
   std::uint32_t last_event = kNoSlot;
   std::uint32_t losses = 0;  // events of exports that were taken from it
   bool subscribed = false;
-  bool rung = false;    // its doorbell, and it has not taken all events since
-  bool ending = false;  // no effect is addressed to it any more
+  bool rung = false;         // its doorbell, and it has not taken all events since
+  bool events_lost = false;  // there was no room for one: it has to look at everything
+  bool ending = false;       // no effect is addressed to it any more
   Charges charges;
+  std::uint32_t account = kNoSlot;  // none: the admin's
   std::vector<std::unique_ptr<Staging>> stagings;
   std::vector<Membership> groups;
   AnswerLog answers;

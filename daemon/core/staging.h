@@ -12,9 +12,22 @@ namespace hb::core {
 
 void close_all(Call& call, const std::vector<HandleFacts>& handles);
 
-// Takes over the handles of a page that was found right. Handles held already go into `closing`.
-void take_page(Call& call, SessionId session, const std::vector<NewChunk>& page,
-               const std::vector<HandleFacts>& handles, std::vector<Chunk>& out, std::uint64_t& bytes);
+// What is charged before the first page of an export or a change is taken. Whole, or nothing is.
+struct Promise {
+  bool paged = false;
+  bool new_export = false;
+  std::uint64_t chunks = 0;
+  std::uint64_t descriptors = 0;  // that have not come yet
+};
+[[nodiscard]] std::optional<Error> promise(Core& core, Session& session, const Promise& what);
+void break_promise(Core& core, Session& session, const Promise& what);
+[[nodiscard]] Promise promise_of(const Staging& staging);
+
+// Takes over the handles of a page that was found right; of the promise they are kept. Handles held already
+// go into `closing`. Over the limit of bytes: all of the page does.
+[[nodiscard]] std::optional<Error> take_page(Call& call, Asker& asker, const std::vector<NewChunk>& page,
+                                             const std::vector<HandleFacts>& handles, std::vector<Chunk>& out,
+                                             std::uint64_t& bytes);
 
 // The export or change that is being sent under this id.
 [[nodiscard]] Staging* staging_of(const Core& core, const Session& session, ExportId id);

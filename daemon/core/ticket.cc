@@ -2,9 +2,12 @@
 // Copyright (c) 2026 the hipbroker authors
 #include "core/ticket.h"
 
+#include <utility>
+
 #include "core/access_rules.h"
 #include "core/ending.h"
 #include "core/failure.h"
+#include "core/quota.h"
 #include "core/verbs.h"
 #include "wire/key.h"
 #include "wire/limits.h"
@@ -121,6 +124,8 @@ Outcome make_ticket(Call& call, Asker& asker, const MakeTicketRequest& request) 
   Core& core = call.core;
   const Principal& principal = asker.session.principal;
   if (auto refused = refuse_ticket(request, principal)) return std::move(*refused);
+  if (auto refused = refuse_verb(core, principal, request.id ? Verb::kExport : Verb::kAcquire))
+    return std::move(*refused);
   const auto subject = subject_of(core, asker, request);
   if (!subject) return subject.error();
   const std::uint32_t slot = subject->of.slot;
@@ -131,7 +136,7 @@ Outcome make_ticket(Call& call, Asker& asker, const MakeTicketRequest& request) 
     return failure(HB_READ_ONLY, "write access asked for a ticket, its maker has only read");
   const auto range = range_in(e, subject->of, request.offset, request.length);
   if (!range) return range.error();
-  if (auto refused = core.quota.charge_ticket(principal, asker.session.charges)) return std::move(*refused);
+  if (auto refused = charge(core, asker.session, Resource::kTickets)) return std::move(*refused);
 
   Ticket ticket;
   ticket.offset = range->offset;
@@ -144,6 +149,8 @@ Outcome make_ticket(Call& call, Asker& asker, const MakeTicketRequest& request) 
   ticket.scope = principal.scope;
   ticket.uid = principal.uid;
   ticket.gid = principal.gid;
+  ticket.account = asker.session.account;
+  core.accounts.add_reference(ticket.account);
   ticket.access = request.access;
   const std::uint32_t made = core.tickets.emplace(std::move(ticket));
   ExportLife& life = core.exports.life_of(slot);
@@ -188,7 +195,11 @@ void end_ticket(Call& call, std::uint32_t ticket_slot, TicketEnd how) {
   if (ticket.timer != kNoSlot) core.deadlines.erase(ticket.timer);
   ticket.timer = kNoSlot;
   Session* const maker = core.sessions.find(ticket.maker);
-  core.quota.give_back_ticket(ticket.scope, ticket.uid, maker == nullptr ? nullptr : &maker->charges);
+  if (maker != nullptr)
+    give_back(core, *maker, Resource::kTickets);
+  else
+    give_back(core, ticket.account, Resource::kTickets);
+  core.accounts.drop_reference(std::exchange(ticket.account, kNoSlot));
   ExportLife& life = core.exports.life_of(export_slot);
   unlink<&Ticket::of_export>(core.tickets.table(), life.tickets, ticket_slot);
   --life.ticket_count;

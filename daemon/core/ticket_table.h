@@ -32,8 +32,9 @@ struct Ticket {
   ScopeId scope;
   std::uint32_t uid = 0;  // of the maker
   std::uint32_t gid = 0;
-  std::uint32_t timer = kNoSlot;  // in the deadline queue
-  Links of_export;                // of an ended one: the line of those
+  std::uint32_t account = kNoSlot;  // the maker's, a reference; none once it has ended
+  std::uint32_t timer = kNoSlot;    // in the deadline queue
+  Links of_export;                  // of an ended one: the line of those
   Access access = Access::kNone;
   TicketEnd end = TicketEnd::kNone;
 };

@@ -69,6 +69,7 @@ enum class EventKind : std::uint8_t {
   kOwnerDied = 7,
   kGone = 8,
   kClaimed = 9,
+  kLost = 10,  // more happened than was kept: every lease and export has to be looked at
 };
 
 struct Device {

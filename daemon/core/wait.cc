@@ -3,6 +3,7 @@
 #include "core/access_rules.h"
 #include "core/ending.h"
 #include "core/failure.h"
+#include "core/quota.h"
 #include "core/verbs.h"
 #include "wire/limits.h"
 #include "wire/name.h"
@@ -62,8 +63,7 @@ std::optional<Error> park_on_export(Call& call, Asker& asker, Kind what, std::ui
   Core& core = call.core;
   if constexpr (!std::is_same_v<Kind, StepWait>)
     if (auto refused = refuse_list(core, asker.session)) return refused;
-  if (auto refused = Quota::charge(Resource::kWaits, asker.session.charges, asker.session.principal.uid))
-    return refused;
+  if (auto refused = charge(core, asker.session, Resource::kWaits)) return refused;
   ExportLife& life = core.exports.life_of(subject_of(what));
   Wait wait = wait_of(asker, call.now, wait_ns);
   wait.mutating = mutating;
@@ -95,7 +95,7 @@ std::optional<Error> park(Call& call, Asker& asker, AcksWait what, std::uint64_t
 tl::expected<std::uint32_t, Error> park(Call& call, Asker& asker, MemberWait what, std::uint64_t wait_ns,
                                         bool mutating) {
   Core& core = call.core;
-  if (auto refused = Quota::charge(Resource::kWaits, asker.session.charges, asker.session.principal.uid))
+  if (auto refused = charge(core, asker.session, Resource::kWaits))
     return tl::unexpected(std::move(*refused));
   Wait wait = wait_of(asker, call.now, wait_ns);
   wait.mutating = mutating;
@@ -108,8 +108,7 @@ tl::expected<std::uint32_t, Error> park(Call& call, Asker& asker, MemberWait wha
 Outcome park(Call& call, Asker& asker, AcquireRequest& request) {
   Core& core = call.core;
   const Principal& principal = asker.session.principal;
-  if (auto refused = Quota::charge(Resource::kWaits, asker.session.charges, principal.uid))
-    return std::move(*refused);
+  if (auto refused = charge(core, asker.session, Resource::kWaits)) return std::move(*refused);
   const NameRef& name = std::get<NameRef>(request.target);
   const std::string text = name.name;
   const std::uint32_t owner = name.owner_uid.value_or(principal.uid);

@@ -241,8 +241,31 @@ void NaiveModel::end_export(std::uint64_t id, ExportState as) {
 
 void NaiveModel::settle_end(std::uint64_t id) {
   if (!exports.at(id).ended() || is_held(id)) return;
+  const NaiveExport& e = exports.at(id);
   ended.emplace_back(id, now_);
-  while (ended.size() > remembered_) forget(ended.front().first);
+  if (ended.size() <= remembered_) return;
+  // Who has more than a quarter of what is remembered loses its own oldest.
+  const auto of_same = [&](const auto& entry) {
+    const NaiveExport& one = exports.at(entry.first);
+    return one.scope == e.scope && one.uid == e.uid;
+  };
+  const auto own = std::find_if(ended.begin(), ended.end(), of_same);
+  const bool too_many =
+      static_cast<std::size_t>(std::count_if(ended.begin(), ended.end(), of_same)) > remembered_ / 4 + 1;
+  forget(too_many ? own->first : ended.front().first);
+}
+
+void NaiveModel::end_scope(std::uint64_t scope, Time now) {
+  now_ = now;
+  std::vector<std::uint64_t> all;
+  for (const auto& [id, e] : exports)
+    if (e.scope == scope) all.push_back(id);
+  for (const std::uint64_t id : all) {
+    drop_pins(id, true);
+    if (exports.contains(id) && exports.at(id).current()) end_export(id, ExportState::kRevoked);
+  }
+  for (const std::uint64_t id : all)
+    if (exports.contains(id)) forget(id);
 }
 
 void NaiveModel::end_lease(std::uint64_t id) {

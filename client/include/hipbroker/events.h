@@ -27,6 +27,8 @@ enum {
   HB_EVENT_GONE = 8,       /* nobody took it over in time */
   HB_EVENT_CLAIMED = 9,    /* a new owner took it over, under a new generation */
   /* Of the client itself, without an import: */
+  HB_EVENT_LOST =
+      10, /* more happened than the limit of events let be kept: hb_import_refresh what you hold */
   HB_EVENT_SESSION_LOST =
       100,                   /* the daemon died: exports have ended, imports stay readable, none is current */
   HB_EVENT_SESSION_NEW = 101 /* there is a daemon again: export and import anew */

@@ -10,7 +10,10 @@ namespace hb::test {
 
 using namespace core;
 
-BrokerDriver::BrokerDriver(const BrokerConfig& config) : broker(config) {}
+BrokerDriver::BrokerDriver(const BrokerConfig& config) : broker(config) {
+  for (std::uint64_t scope = 1; scope < 10; ++scope)
+    broker.add_scope(ScopeId{scope}, "scope-" + std::to_string(scope), LimitSet::unlimited());
+}
 
 BrokerConfig BrokerDriver::default_config() {
   BrokerConfig config;
@@ -48,6 +51,13 @@ void BrokerDriver::disconnect(SessionId session) {
   effects.clear();
   broker.disconnect(session, now, effects);
   settle();
+}
+
+Broker::ScopeUse BrokerDriver::remove_scope(std::uint64_t scope) {
+  effects.clear();
+  Broker::ScopeUse use = broker.remove_scope(ScopeId{scope}, now, effects);
+  settle();
+  return use;
 }
 
 void BrokerDriver::advance(std::uint64_t ns) {

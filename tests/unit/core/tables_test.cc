@@ -135,8 +135,9 @@ TEST(ExportState, OnlyWhatIsInTheTableMayFollow) {
 
 TEST(ExportState, AnyOtherTransitionStopsTheProcess) {
   const auto go = [](ExportState to) {
-    ExportTable table(Secret{}, 10, 10);
-    const std::uint32_t slot = table.create(ScopeId{}, 1, "a");
+    AccountTable accounts;
+    ExportTable table(accounts, Secret{}, 10, 10);
+    const std::uint32_t slot = table.create(accounts.take(ScopeId{}, 1), "a");
     table.complete(slot);
     table.set_state(slot, ExportState::kWithdrawn);
     table.set_state(slot, to);

@@ -192,7 +192,7 @@ TEST_F(TranslateReplyLife, EventsOfAWholePageFitAFrame) {
 
 TEST_F(TranslateReplyLife, KindsOfEventsAreTheSameNumbers) {
   core::EventsTaken taken;
-  for (int kind = 0; kind <= static_cast<int>(core::EventKind::kClaimed); ++kind)
+  for (int kind = 0; kind <= static_cast<int>(core::EventKind::kLost); ++kind)
     taken.events.push_back({static_cast<core::EventKind>(kind), {}, {}, 0, 0, 0, {}});
   const auto message = written<v1::TakeEventsReply>(FrameType::kTakeEvents, taken);
   for (int kind = v1::Event::Kind_MIN; kind <= v1::Event::Kind_MAX; ++kind)

@@ -140,10 +140,12 @@ TEST_F(Schema, EnumNumbers) {
   kind = file_->FindMessageTypeByName("Event")->FindEnumTypeByName("Kind");
   ASSERT_NE(kind, nullptr);
   const std::pair<const char*, Event> events[] = {
-      {"NONE", Event::kNone},           {"GROWN", Event::kGrown},          {"REPLACED", Event::kReplaced},
-      {"SUSPENDED", Event::kSuspended}, {"RESUMED", Event::kResumed},      {"WITHDRAWN", Event::kWithdrawn},
-      {"REVOKED", Event::kRevoked},     {"OWNER_DIED", Event::kOwnerDied}, {"GONE", Event::kGone},
-      {"CLAIMED", Event::kClaimed}};
+      {"NONE", Event::kNone},         {"GROWN", Event::kGrown},
+      {"REPLACED", Event::kReplaced}, {"SUSPENDED", Event::kSuspended},
+      {"RESUMED", Event::kResumed},   {"WITHDRAWN", Event::kWithdrawn},
+      {"REVOKED", Event::kRevoked},   {"OWNER_DIED", Event::kOwnerDied},
+      {"GONE", Event::kGone},         {"CLAIMED", Event::kClaimed},
+      {"LOST", Event::kLost}};
   EXPECT_EQ(kind->value_count(), static_cast<int>(std::size(events)));
   for (const auto& [name, number] : events) {
     ASSERT_NE(kind->FindValueByName(name), nullptr) << name;
