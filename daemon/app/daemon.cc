@@ -17,6 +17,7 @@
 
 #include "app/administration.h"
 #include "app/fd_need.h"
+#include "app/runtime_state.h"
 #include "ipc/engine.h"
 #include "ipc/server.h"
 #include "ipc/socket_path.h"
@@ -175,9 +176,7 @@ int run_daemon(const Settings& settings) {
   ipc::Engine engine(io, *config, settings.drivers,
                      std::make_shared<const policy::Policy>(settings.policy->policy));
   PolicyAdministration policy(engine, settings.policy_source);
-  Administration administration(policy);
   ipc::Server server(io, engine);
-  server.set_administration(&administration);
   reload_at(hangup, policy);
   signals.async_wait([&](const boost::system::error_code& error, int number) {
     if (error) return;
@@ -187,8 +186,18 @@ int run_daemon(const Settings& settings) {
     engine.stop();
     io.stop();
   });
-  server.listen(std::move(places->broker.listening), false);
-  server.listen(std::move(places->admin.listening), true);
+  server.listen(std::move(places->broker.listening), {});
+  server.listen(std::move(places->admin.listening), {true});
+  const std::string state_file = runtime_state_file(settings.admin_socket);
+  LoadedState loaded = load_runtime_state(state_file);
+  for (const std::string& line : loaded.errors) observe::log(observe::Level::kError, line);
+  ScopeAdministration scopes(
+      {engine, server, loaded.state, state_file, settings.socket.substr(0, settings.socket.rfind('/'))});
+  scopes.restore();
+  QuotaAdministration quotas({engine, loaded.state, state_file});
+  quotas.apply();
+  Administration administration(policy, scopes, quotas);
+  server.set_administration(&administration);
 
   const std::string status = "broker " + places->broker.shown + ", admin " + places->admin.shown;
   observe::log(observe::Level::kInfo, ipc::daemon_name() + " serves: " + status + "; descriptors: limit " +

@@ -119,7 +119,8 @@ void Engine::set_terms() {
 
 std::optional<core::ScopeId> Engine::find_scope(std::string_view name) const {
   if (name == policy::kMainScope) return core::ScopeId();
-  return std::nullopt;
+  const auto found = scopes_.find(name);
+  return found == scopes_.end() ? std::nullopt : std::optional(found->second);
 }
 
 void Engine::disconnect(core::SessionId session) {
@@ -147,6 +148,24 @@ void Engine::apply(core::SessionId session, std::uint64_t request_id, FrameType 
   broker_.apply(session, request_id, static_cast<std::uint16_t>(type), std::move(request), monotonic_now(),
                 effects_);
   carry_out();
+}
+
+void Engine::add_scope(core::ScopeId scope, const std::string& name, const core::LimitSet& total) {
+  if (broker_.add_scope(scope, name, total)) scopes_.emplace(name, scope);
+}
+
+void Engine::remove_scope(core::ScopeId scope) {
+  std::erase_if(scopes_, [scope](const auto& entry) { return entry.second == scope; });
+  broker_.remove_scope(scope, monotonic_now(), effects_);
+  carry_out();
+}
+
+void Engine::deliver_after_close(core::SessionId session, const OutFrame& frame) {
+  std::vector<Parked> parked;
+  parked.push_back({session, QueuedFrame::copy_of(frame)});
+  if (last_closed_ == last_batch_) return deliver(parked);
+  std::vector<Parked>& last = parked_[last_batch_];
+  std::move(parked.begin(), parked.end(), std::back_inserter(last));
 }
 
 void Engine::set_backlogged(Recipient& recipient, bool backlogged) {
@@ -297,14 +316,14 @@ void Engine::arm_deadline() {
 // --- descriptors ----------------------------------------------------------------------------------
 
 tl::expected<std::vector<core::HandleFacts>, Engine::BadHandle> Engine::admit(std::vector<UniqueFd> fds,
-                                                                              std::uint32_t uid) {
+                                                                              const Payer& payer) {
   std::vector<core::HandleFacts> facts;
   facts.reserve(fds.size());
   for (const UniqueFd& fd : fds) {
     auto probed = os::probe_handle(fd, drivers_);
     if (!probed) {
       BadHandle bad{facts.size(), std::move(probed.error().reason)};
-      dispose(std::move(fds), uid);
+      dispose(std::move(fds), payer);
       return tl::unexpected(std::move(bad));
     }
     facts.push_back(*probed);
@@ -313,7 +332,7 @@ tl::expected<std::vector<core::HandleFacts>, Engine::BadHandle> Engine::admit(st
   return facts;
 }
 
-void Engine::dispose(std::vector<UniqueFd> fds, std::uint32_t uid) {
+void Engine::dispose(std::vector<UniqueFd> fds, const Payer& payer) {
   std::vector<UniqueFd> memory;
   for (UniqueFd& fd : fds) {
     const auto probed = os::probe_handle(fd, {});
@@ -322,14 +341,14 @@ void Engine::dispose(std::vector<UniqueFd> fds, std::uint32_t uid) {
       continue;
     }
     note_fds(1);
-    closer_.quarantine(uid, std::move(fd), [this] { boost::asio::post(io_, [this] { note_fds(-1); }); });
+    closer_.quarantine(closer_key(payer), std::move(fd), [this] { boost::asio::post(io_, [this] { note_fds(-1); }); });
   }
   if (!memory.empty()) close_memory(std::move(memory), {});
 }
 
-void Engine::close_socket(std::uint32_t uid, UniqueFd socket, std::function<void()> closed) {
+void Engine::close_socket(const Payer& payer, UniqueFd socket, std::function<void()> closed) {
   note_fds(1);
-  closer_.close_socket(uid, std::move(socket), [this, closed = std::move(closed)] {
+  closer_.close_socket(closer_key(payer), std::move(socket), [this, closed = std::move(closed)] {
     boost::asio::post(io_, [this, closed] {
       note_fds(-1);
       if (closed) closed();

@@ -23,6 +23,7 @@
 #include "ipc/edge_error.h"
 #include "ipc/handle_store.h"
 #include "ipc/outbox.h"
+#include "ipc/scope.h"
 #include "ipc/translate_reply.h"
 #include "os/closer.h"
 #include "os/handle_probe.h"
@@ -63,6 +64,11 @@ class Engine {
                                                                    Recipient& recipient);
   void disconnect(core::SessionId session);
   void apply(core::SessionId session, std::uint64_t request_id, FrameType type, core::Request request);
+  void add_scope(core::ScopeId scope, const std::string& name, const core::LimitSet& total);
+  // No session of it is left. Everything else that is in it ends.
+  void remove_scope(core::ScopeId scope);
+  // Sent once all memory that was let go of until now is closed.
+  void deliver_after_close(core::SessionId session, const OutFrame& frame);
   // The session has frames waiting, or none any more.
   void set_backlogged(Recipient& recipient, bool backlogged);
 
@@ -93,11 +99,13 @@ class Engine {
   };
   // Finds out what each is and keeps all, or none: then every one is on its way to a closer.
   [[nodiscard]] tl::expected<std::vector<core::HandleFacts>, BadHandle> admit(std::vector<UniqueFd> fds,
-                                                                              std::uint32_t uid);
-  void dispose(std::vector<UniqueFd> fds, std::uint32_t uid);
+                                                                              const Payer& payer);
+  void dispose(std::vector<UniqueFd> fds, const Payer& payer);
   // Closing a socket closes what is unread in it: never on the loop. `closed` runs on the loop afterwards.
-  void close_socket(std::uint32_t uid, UniqueFd socket, std::function<void()> closed);
-  [[nodiscard]] bool quarantine_full(std::uint32_t uid) const { return closer_.quarantine_full(uid); }
+  void close_socket(const Payer& payer, UniqueFd socket, std::function<void()> closed);
+  [[nodiscard]] bool quarantine_full(const Payer& payer) const {
+    return closer_.quarantine_full(closer_key(payer));
+  }
   [[nodiscard]] const HandleStore& handles() const { return handles_; }
 
   // --- descriptor budget ------------------------------------------------------------------------
@@ -118,6 +126,10 @@ class Engine {
   void stop();
 
  private:
+  // Ids of scopes count up from 1.
+  [[nodiscard]] static std::uint64_t closer_key(const Payer& payer) {
+    return payer.scope.value << 32 | payer.uid;
+  }
   struct Live {
     Recipient* recipient = nullptr;
     std::string scope;  // its name
@@ -155,6 +167,7 @@ class Engine {
   std::vector<OutHandle> out_handles_;  // reused
   core::Time started_;
   std::unordered_map<core::SessionId, Live> sessions_;
+  std::map<std::string, core::ScopeId, std::less<>> scopes_;  // besides the main one
   std::unordered_set<Recipient*> backlogged_;
   std::map<std::uint64_t, std::vector<Parked>> parked_;  // by batch of the memory lane
   std::uint64_t last_batch_ = 0;
