@@ -15,7 +15,10 @@
 #include <string>
 #include <utility>
 
+#include "app/administration.h"
 #include "app/fd_need.h"
+#include "app/runtime_state.h"
+#include "ipc/audit_admin.h"
 #include "ipc/engine.h"
 #include "ipc/server.h"
 #include "ipc/socket_path.h"
@@ -147,6 +150,18 @@ tl::expected<core::BrokerConfig, std::string> broker_config(const Settings& sett
   return config;
 }
 
+// Each time it comes. Until the loop runs it is kept by signal_set.
+void reload_at(boost::asio::signal_set& hangup, PolicyAdministration& policy, ipc::Engine& engine) {
+  hangup.async_wait([&hangup, &policy, &engine](const boost::system::error_code& error, int /*number*/) {
+    if (error) return;
+    core::Audit audit = ipc::audit_of(policy.reload());
+    audit.verb = "SIGHUP";
+    audit.admin = true;
+    engine.note(std::move(audit));
+    reload_at(hangup, policy, engine);
+  });
+}
+
 }  // namespace
 
 int run_daemon(const Settings& settings) {
@@ -165,6 +180,7 @@ int run_daemon(const Settings& settings) {
 
   boost::asio::io_context io(1);
   boost::asio::signal_set signals(io, SIGTERM, SIGINT);
+  boost::asio::signal_set hangup(io, SIGHUP);
   // After everything that stays open is open.
   const auto config = broker_config(settings, *limit);
   if (!config) {
@@ -173,9 +189,12 @@ int run_daemon(const Settings& settings) {
     return fail(kExitLocal, config.error());
   }
   const Writing writing;
-  ipc::Engine engine(io, *config, settings.drivers, settings.rights);
+  ipc::Engine engine(io, *config, settings.drivers,
+                     std::make_shared<const policy::Policy>(settings.policy->policy));
   engine.audit().write_to(observe::process_writer());
+  PolicyAdministration policy(engine, settings.policy_source);
   ipc::Server server(io, engine);
+  reload_at(hangup, policy, engine);
   signals.async_wait([&](const boost::system::error_code& error, int number) {
     if (error) return;
     os::notify_stopping();
@@ -184,14 +203,28 @@ int run_daemon(const Settings& settings) {
     engine.stop();
     io.stop();
   });
-  server.listen(std::move(places->broker.listening), false);
-  server.listen(std::move(places->admin.listening), true);
+  server.listen(std::move(places->broker.listening), {});
+  server.listen(std::move(places->admin.listening), {true});
+  const std::string state_file = runtime_state_file(settings.admin_socket);
+  LoadedState loaded = load_runtime_state(state_file);
+  for (const std::string& line : loaded.errors) observe::log(observe::Level::kError, line);
+  ScopeAdministration scopes(
+      {engine, server, loaded.state, state_file, settings.socket.substr(0, settings.socket.rfind('/'))});
+  scopes.restore();
+  QuotaAdministration quotas({engine, loaded.state, state_file});
+  quotas.apply();
+  Administration administration(policy, scopes, quotas, engine.audit());
+  server.set_administration(&administration);
 
   const std::string status = "broker " + places->broker.shown + ", admin " + places->admin.shown;
   observe::log(observe::Level::kInfo, ipc::daemon_name() + " serves: " + status + "; descriptors: limit " +
                                           std::to_string(limit->limit) + ", reserve " +
                                           std::to_string(limits::fd_reserve(limit->limit)) + ", in use " +
                                           std::to_string(config->fd_base));
+  const std::vector<std::string> policy_lines = describe(*settings.policy);
+  observe::log(observe::Level::kInfo, "policy: " + policy_lines.front());
+  for (std::size_t i = 1; i < policy_lines.size(); ++i)
+    observe::log(observe::Level::kWarning, policy_lines[i]);
   os::notify_ready("serving " + status);
   io.run();
   close_place(places->broker);

@@ -255,6 +255,19 @@ void NaiveModel::settle_end(std::uint64_t id) {
   forget(too_many ? own->first : ended.front().first);
 }
 
+void NaiveModel::end_scope(std::uint64_t scope, Time now) {
+  now_ = now;
+  std::vector<std::uint64_t> all;
+  for (const auto& [id, e] : exports)
+    if (e.scope == scope) all.push_back(id);
+  for (const std::uint64_t id : all) {
+    drop_pins(id, true);
+    if (exports.contains(id) && exports.at(id).current()) end_export(id, ExportState::kRevoked);
+  }
+  for (const std::uint64_t id : all)
+    if (exports.contains(id)) forget(id);
+}
+
 void NaiveModel::end_lease(std::uint64_t id) {
   const NaiveLease lease = leases.at(id);
   NaiveExport& e = exports.at(lease.id);
