@@ -64,6 +64,10 @@ const char* verb(FrameType type) {
       return "reload";
     case FrameType::kCheckPolicy:
       return "check of the policy";
+    case FrameType::kQuotaSet:
+      return "setting of a quota";
+    case FrameType::kQuotaList:
+      return "list of quotas";
     default:
       return "request";
   }

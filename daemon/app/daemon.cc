@@ -18,6 +18,8 @@
 #include "app/administration.h"
 #include "app/confinement.h"
 #include "app/fd_need.h"
+#include "app/runtime_state.h"
+#include "ipc/audit_admin.h"
 #include "ipc/engine.h"
 #include "ipc/server.h"
 #include "ipc/socket_path.h"
@@ -150,11 +152,14 @@ tl::expected<core::BrokerConfig, std::string> broker_config(const Settings& sett
 }
 
 // Each time it comes. Until the loop runs it is kept by signal_set.
-void reload_at(boost::asio::signal_set& hangup, PolicyAdministration& policy) {
-  hangup.async_wait([&hangup, &policy](const boost::system::error_code& error, int /*number*/) {
+void reload_at(boost::asio::signal_set& hangup, PolicyAdministration& policy, ipc::Engine& engine) {
+  hangup.async_wait([&hangup, &policy, &engine](const boost::system::error_code& error, int /*number*/) {
     if (error) return;
-    static_cast<void>(policy.reload());
-    reload_at(hangup, policy);
+    core::Audit audit = ipc::audit_of(policy.reload());
+    audit.verb = "SIGHUP";
+    audit.admin = true;
+    engine.note(std::move(audit));
+    reload_at(hangup, policy, engine);
   });
 }
 
@@ -199,10 +204,8 @@ int run_daemon(const Settings& settings) {
                      std::make_shared<const policy::Policy>(settings.policy->policy));
   engine.audit().write_to(observe::process_writer());
   PolicyAdministration policy(engine, settings.policy_source);
-  Administration administration(policy);
   ipc::Server server(io, engine);
-  server.set_administration(&administration);
-  reload_at(hangup, policy);
+  reload_at(hangup, policy, engine);
   signals.async_wait([&](const boost::system::error_code& error, int number) {
     if (error) return;
     os::notify_stopping();
@@ -211,8 +214,18 @@ int run_daemon(const Settings& settings) {
     engine.stop();
     io.stop();
   });
-  server.listen(std::move(places->broker.listening), false);
-  server.listen(std::move(places->admin.listening), true);
+  server.listen(std::move(places->broker.listening), {});
+  server.listen(std::move(places->admin.listening), {true});
+  const std::string state_file = runtime_state_file(settings.admin_socket);
+  LoadedState loaded = load_runtime_state(state_file);
+  for (const std::string& line : loaded.errors) observe::log(observe::Level::kError, line);
+  ScopeAdministration scopes(
+      {engine, server, loaded.state, state_file, settings.socket.substr(0, settings.socket.rfind('/'))});
+  scopes.restore();
+  QuotaAdministration quotas({engine, loaded.state, state_file});
+  quotas.apply();
+  Administration administration(policy, scopes, quotas, engine.audit());
+  server.set_administration(&administration);
 
   const std::string status = "broker " + places->broker.shown + ", admin " + places->admin.shown;
   observe::log(observe::Level::kInfo, ipc::daemon_name() + " serves: " + status + "; descriptors: limit " +

@@ -37,13 +37,22 @@ struct Terms {
   std::shared_ptr<const core::LimitSet> limits;
 };
 
+policy::Who who_of(const core::Principal& principal, const std::string& scope) {
+  return {scope.empty() ? policy::kMainScope : std::string_view(scope), principal.uid, principal.groups};
+}
+
 // The admin socket is under no policy: who mends a node must not be kept out by what is wrong with it.
-Terms terms_of(const policy::Policy& policy, const core::Principal& principal, const std::string& scope) {
+Terms terms_of(const policy::Policy& policy, const policy::SetQuotas& quotas,
+               const core::Principal& principal, const std::string& scope) {
   static const auto kUnlimited = std::make_shared<const core::LimitSet>(core::LimitSet::unlimited());
   if (principal.admin) return {core::Rights::all(), kUnlimited};
-  const policy::Who who{scope.empty() ? policy::kMainScope : std::string_view(scope), principal.uid,
-                        principal.groups};
-  return {policy.rights_of(who), policy.limits_of(who)};
+  const policy::Who who = who_of(principal, scope);
+  Terms terms{policy.rights_of(who), policy.limits_of(who)};
+  if (!quotas.concerns(who)) return terms;
+  core::LimitSet limits = *terms.limits;
+  quotas.fill_into(limits, who);
+  terms.limits = std::make_shared<const core::LimitSet>(limits);
+  return terms;
 }
 
 }  // namespace
@@ -80,7 +89,7 @@ tl::expected<core::SessionId, core::Error> Engine::connect(const core::Principal
                                                            core::ProcessInfo process, Recipient& recipient) {
   Live live{&recipient, process.scope_name};
   core::Principal bound = principal;
-  const Terms terms = terms_of(*policy_, principal, live.scope);
+  const Terms terms = terms_of(*policy_, quotas_, principal, live.scope);
   bound.rights = terms.rights;
   bound.limits = terms.limits;
   auto session = broker_.connect(bound, std::move(process), monotonic_now());
@@ -90,18 +99,35 @@ tl::expected<core::SessionId, core::Error> Engine::connect(const core::Principal
 
 std::uint64_t Engine::set_policy(std::shared_ptr<const policy::Policy> policy) {
   policy_ = std::move(policy);
+  set_terms();
+  return sessions_.size();
+}
+
+std::uint64_t Engine::set_quotas(policy::SetQuotas quotas,
+                                 const std::function<bool(const policy::Who&)>& counts) {
+  quotas_ = std::move(quotas);
+  set_terms();
+  std::uint64_t count = 0;
+  for (const auto& [id, live] : sessions_) {
+    const core::Principal* principal = broker_.principal_of(id);
+    if (principal != nullptr && !principal->admin && counts(who_of(*principal, live.scope))) ++count;
+  }
+  return count;
+}
+
+void Engine::set_terms() {
   for (const auto& [id, live] : sessions_) {
     const core::Principal* principal = broker_.principal_of(id);
     if (principal == nullptr) continue;
-    Terms terms = terms_of(*policy_, *principal, live.scope);
+    Terms terms = terms_of(*policy_, quotas_, *principal, live.scope);
     broker_.set_terms(id, terms.rights, std::move(terms.limits));
   }
-  return sessions_.size();
 }
 
 std::optional<core::ScopeId> Engine::find_scope(std::string_view name) const {
   if (name == policy::kMainScope) return core::ScopeId();
-  return std::nullopt;
+  const auto found = scopes_.find(name);
+  return found == scopes_.end() ? std::nullopt : std::optional(found->second);
 }
 
 void Engine::disconnect(core::SessionId session) {
@@ -122,13 +148,30 @@ void Engine::apply(core::SessionId session, std::uint64_t request_id, FrameType 
   }
   if (!added) {
     const auto recipient = sessions_.find(session);
-    if (recipient != sessions_.end())
-      recipient->second.recipient->refuse(request_id, added.error());
+    if (recipient != sessions_.end()) recipient->second.recipient->refuse(request_id, added.error());
     return;
   }
   broker_.apply(session, request_id, static_cast<std::uint16_t>(type), std::move(request), monotonic_now(),
                 effects_);
   carry_out();
+}
+
+void Engine::add_scope(core::ScopeId scope, const std::string& name, const core::LimitSet& total) {
+  if (broker_.add_scope(scope, name, total)) scopes_.emplace(name, scope);
+}
+
+void Engine::remove_scope(core::ScopeId scope) {
+  std::erase_if(scopes_, [scope](const auto& entry) { return entry.second == scope; });
+  broker_.remove_scope(scope, monotonic_now(), effects_);
+  carry_out();
+}
+
+void Engine::deliver_after_close(core::SessionId session, const OutFrame& frame) {
+  std::vector<Parked> parked;
+  parked.push_back({session, QueuedFrame::copy_of(frame)});
+  if (last_closed_ == last_batch_) return deliver(parked);
+  std::vector<Parked>& last = parked_[last_batch_];
+  std::move(parked.begin(), parked.end(), std::back_inserter(last));
 }
 
 void Engine::set_backlogged(Recipient& recipient, bool backlogged) {
@@ -312,14 +355,14 @@ void Engine::arm_audit() {
 // --- descriptors ----------------------------------------------------------------------------------
 
 tl::expected<std::vector<core::HandleFacts>, Engine::BadHandle> Engine::admit(std::vector<UniqueFd> fds,
-                                                                              std::uint32_t uid) {
+                                                                              const Payer& payer) {
   std::vector<core::HandleFacts> facts;
   facts.reserve(fds.size());
   for (const UniqueFd& fd : fds) {
     auto probed = os::probe_handle(fd, drivers_);
     if (!probed) {
       BadHandle bad{facts.size(), std::move(probed.error().reason)};
-      dispose(std::move(fds), uid);
+      dispose(std::move(fds), payer);
       return tl::unexpected(std::move(bad));
     }
     facts.push_back(*probed);
@@ -328,7 +371,7 @@ tl::expected<std::vector<core::HandleFacts>, Engine::BadHandle> Engine::admit(st
   return facts;
 }
 
-void Engine::dispose(std::vector<UniqueFd> fds, std::uint32_t uid) {
+void Engine::dispose(std::vector<UniqueFd> fds, const Payer& payer) {
   std::vector<UniqueFd> memory;
   for (UniqueFd& fd : fds) {
     const auto probed = os::probe_handle(fd, {});
@@ -337,14 +380,15 @@ void Engine::dispose(std::vector<UniqueFd> fds, std::uint32_t uid) {
       continue;
     }
     note_fds(1);
-    closer_.quarantine(uid, std::move(fd), [this] { boost::asio::post(io_, [this] { note_fds(-1); }); });
+    closer_.quarantine(closer_key(payer), std::move(fd),
+                       [this] { boost::asio::post(io_, [this] { note_fds(-1); }); });
   }
   if (!memory.empty()) close_memory(std::move(memory), {});
 }
 
-void Engine::close_socket(std::uint32_t uid, UniqueFd socket, std::function<void()> closed) {
+void Engine::close_socket(const Payer& payer, UniqueFd socket, std::function<void()> closed) {
   note_fds(1);
-  closer_.close_socket(uid, std::move(socket), [this, closed = std::move(closed)] {
+  closer_.close_socket(closer_key(payer), std::move(socket), [this, closed = std::move(closed)] {
     boost::asio::post(io_, [this, closed] {
       note_fds(-1);
       if (closed) closed();
@@ -352,12 +396,12 @@ void Engine::close_socket(std::uint32_t uid, UniqueFd socket, std::function<void
   });
 }
 
-void Engine::close_socket(InFlight::Line& line, std::uint32_t uid, UniqueFd socket,
+void Engine::close_socket(InFlight::Line& line, const Payer& payer, UniqueFd socket,
                           std::function<void()> closed) {
   note_fds(1);
-  in_flight_.end(line, std::move(socket), [this, uid, closed = std::move(closed)](UniqueFd read) mutable {
+  in_flight_.end(line, std::move(socket), [this, payer, closed = std::move(closed)](UniqueFd read) mutable {
     note_fds(-1);
-    close_socket(uid, std::move(read), std::move(closed));
+    close_socket(payer, std::move(read), std::move(closed));
   });
 }
 

@@ -24,11 +24,13 @@
 #include "ipc/handle_store.h"
 #include "ipc/in_flight.h"
 #include "ipc/outbox.h"
+#include "ipc/scope.h"
 #include "ipc/translate_reply.h"
 #include "observe/audit.h"
 #include "os/closer.h"
 #include "os/handle_probe.h"
 #include "policy/policy.h"
+#include "policy/set_quotas.h"
 #include "wire/frame.h"
 
 namespace hb::ipc {
@@ -67,6 +69,11 @@ class Engine {
                                                                    Recipient& recipient);
   void disconnect(core::SessionId session);
   void apply(core::SessionId session, std::uint64_t request_id, FrameType type, core::Request request);
+  void add_scope(core::ScopeId scope, const std::string& name, const core::LimitSet& total);
+  // No session of it is left. Everything else that is in it ends.
+  void remove_scope(core::ScopeId scope);
+  // Sent once all memory that was let go of until now is closed.
+  void deliver_after_close(core::SessionId session, const OutFrame& frame);
   // The session has frames waiting, or none any more.
   void set_backlogged(Recipient& recipient, bool backlogged);
 
@@ -74,6 +81,13 @@ class Engine {
   // Every live session has its rights and limits by this one from now on: how many there are. What exists
   // stays.
   std::uint64_t set_policy(std::shared_ptr<const policy::Policy> policy);
+  // Before those of the policy; all that were set so far are gone. Of how many live sessions `counts` is
+  // true.
+  std::uint64_t set_quotas(policy::SetQuotas quotas, const std::function<bool(const policy::Who&)>& counts);
+  // Of all principals of it together.
+  void set_scope_limits(core::ScopeId scope, const core::LimitSet& total) {
+    broker_.set_scope_limits(scope, total);
+  }
 
   [[nodiscard]] std::optional<core::AccessExplained> explain(const core::Principal& who,
                                                              const core::NameRef& name) const {
@@ -90,13 +104,15 @@ class Engine {
   };
   // Finds out what each is and keeps all, or none: then every one is on its way to a closer.
   [[nodiscard]] tl::expected<std::vector<core::HandleFacts>, BadHandle> admit(std::vector<UniqueFd> fds,
-                                                                              std::uint32_t uid);
-  void dispose(std::vector<UniqueFd> fds, std::uint32_t uid);
+                                                                              const Payer& payer);
+  void dispose(std::vector<UniqueFd> fds, const Payer& payer);
   // Closing a socket closes what is unread in it: never on the loop. `closed` runs on the loop afterwards.
-  void close_socket(std::uint32_t uid, UniqueFd socket, std::function<void()> closed);
+  void close_socket(const Payer& payer, UniqueFd socket, std::function<void()> closed);
   // The socket of a session that has ended, once its peer has read what it was sent.
-  void close_socket(InFlight::Line& line, std::uint32_t uid, UniqueFd socket, std::function<void()> closed);
-  [[nodiscard]] bool quarantine_full(std::uint32_t uid) const { return closer_.quarantine_full(uid); }
+  void close_socket(InFlight::Line& line, const Payer& payer, UniqueFd socket, std::function<void()> closed);
+  [[nodiscard]] bool quarantine_full(const Payer& payer) const {
+    return closer_.quarantine_full(closer_key(payer));
+  }
   [[nodiscard]] const HandleStore& handles() const { return handles_; }
 
   [[nodiscard]] InFlight& in_flight() { return in_flight_; }
@@ -124,11 +140,16 @@ class Engine {
   void stop();
 
  private:
+  // Ids of scopes count up from 1.
+  [[nodiscard]] static std::uint64_t closer_key(const Payer& payer) {
+    return payer.scope.value << 32 | payer.uid;
+  }
   struct Live {
     Recipient* recipient = nullptr;
     std::string scope;  // its name
   };
-  struct Parked {  // answers that wait for a close
+  void set_terms();  // of every live session, by policy and quotas as they are
+  struct Parked {    // answers that wait for a close
     core::SessionId session;
     QueuedFrame frame;
   };
@@ -156,6 +177,7 @@ class Engine {
   core::BrokerConfig config_;
   std::vector<os::DriverRule> drivers_;
   std::shared_ptr<const policy::Policy> policy_;
+  policy::SetQuotas quotas_;
   core::Broker broker_;
   HandleStore handles_;
   ReplyWriter writer_;
@@ -163,6 +185,7 @@ class Engine {
   std::vector<OutHandle> out_handles_;  // reused
   core::Time started_;
   std::unordered_map<core::SessionId, Live> sessions_;
+  std::map<std::string, core::ScopeId, std::less<>> scopes_;  // besides the main one
   std::unordered_set<Recipient*> backlogged_;
   std::map<std::uint64_t, std::vector<Parked>> parked_;  // by batch of the memory lane
   std::uint64_t last_batch_ = 0;

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <chrono>
+#include <utility>
 
 #include "ipc/engine.h"
 #include "observe/log.h"
@@ -19,28 +20,27 @@ constexpr std::uint64_t kEpisodeNs = 10'000'000'000;  // one line each, however 
 
 }  // namespace
 
-Listener::Listener(boost::asio::io_context& io, UniqueFd socket, bool admin, ListenerHost& host)
-    : socket_(io, socket.release()), pause_(io), host_(host), admin_(admin) {}
+Listener::Listener(boost::asio::io_context& io, UniqueFd socket, Door door, ListenerHost& host)
+    : socket_(io, socket.release()), pause_(io), host_(host), door_(std::move(door)) {}
 
-void Listener::stop() {
-  boost::system::error_code ignored;
+UniqueFd Listener::stop() {
   pause_.cancel();
-  socket_.close(ignored);
+  return UniqueFd(socket_.is_open() ? socket_.release() : -1);
 }
 
 void Listener::wait() {
   socket_.async_wait(boost::asio::posix::descriptor_base::wait_read,
-                     [this](const boost::system::error_code& error) {
-                       if (!error) accept_some();
+                     [self = shared_from_this()](const boost::system::error_code& error) {
+                       if (!error && self->socket_.is_open()) self->accept_some();
                      });
 }
 
 void Listener::accept_some() {
   for (int i = 0; i < kAcceptsPerWakeup; ++i) {
-    if (!host_.may_accept(admin_)) return pause("no descriptors are left for another session");
+    if (!host_.may_accept(door_.admin)) return pause("no descriptors are left for another session");
     UniqueFd socket(::accept4(socket_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket) {
-      host_.accepted(std::move(socket), admin_);
+      host_.accepted(std::move(socket), door_);
       continue;
     }
     const SysError error = SysError::last("accept4");
@@ -61,13 +61,13 @@ void Listener::pause(const std::string& why) {
   }
   paused_ = true;
   pause_.expires_after(kPause);
-  pause_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) resume();
+  pause_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+    if (!error) self->resume();
   });
 }
 
 void Listener::resume() {
-  if (!paused_) return;
+  if (!paused_ || !socket_.is_open()) return;
   paused_ = false;
   pause_.cancel();
   wait();

@@ -9,8 +9,10 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstdint>
+#include <memory>
 #include <string>
 
+#include "ipc/scope.h"
 #include "wire/unique_fd.h"
 
 namespace hb::ipc {
@@ -19,16 +21,19 @@ class ListenerHost {
  public:
   virtual ~ListenerHost() = default;
   [[nodiscard]] virtual bool may_accept(bool admin) = 0;
-  virtual void accepted(UniqueFd socket, bool admin) = 0;
+  virtual void accepted(UniqueFd socket, const Door& door) = 0;
 };
 
-class Listener {
+class Listener : public std::enable_shared_from_this<Listener> {
  public:
   // `socket` is listening and non-blocking.
-  Listener(boost::asio::io_context& io, UniqueFd socket, bool admin, ListenerHost& host);
+  Listener(boost::asio::io_context& io, UniqueFd socket, Door door, ListenerHost& host);
 
   void start() { wait(); }
-  void stop();
+  // Nothing is accepted any more. What comes back holds the connections that nobody has accepted, with
+  // whatever was sent into them: its close can take as long as theirs.
+  [[nodiscard]] UniqueFd stop();
+  [[nodiscard]] const Door& door() const { return door_; }
   // A session ended: there may be room again.
   void resume();
 
@@ -40,7 +45,7 @@ class Listener {
   boost::asio::posix::stream_descriptor socket_;
   boost::asio::steady_timer pause_;
   ListenerHost& host_;
-  bool admin_;
+  const Door door_;
   bool paused_ = false;
   std::uint64_t last_logged_ = 0;
 };

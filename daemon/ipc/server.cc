@@ -21,68 +21,89 @@ std::string with_left_out(const std::string& text, std::uint64_t left_out) {
 Server::Server(boost::asio::io_context& io, Engine& engine)
     : io_(io), engine_(engine), buffer_(limits::kFrameBytes) {}
 
-void Server::listen(UniqueFd socket, bool admin) {
-  listeners_.push_back(std::make_unique<Listener>(io_, std::move(socket), admin, *this));
+void Server::listen(UniqueFd socket, Door door) {
+  listeners_.push_back(std::make_shared<Listener>(io_, std::move(socket), std::move(door), *this));
   listeners_.back()->start();
 }
 
 void Server::stop() {
   stopping_ = true;
-  for (const auto& listener : listeners_) listener->stop();
+  for (const auto& listener : listeners_) static_cast<void>(listener->stop());
   while (!sessions_.empty()) {
     const auto session = sessions_.begin()->second;
     session->end("the daemon stops");
   }
 }
 
+std::uint64_t Server::close_scope(core::ScopeId scope) {
+  std::erase_if(listeners_, [&](const std::shared_ptr<Listener>& listener) {
+    if (listener->door().scope->id != scope) return false;
+    engine_.close_socket({scope, 0}, listener->stop(), {});
+    return true;
+  });
+  std::vector<std::shared_ptr<Session>> ending;
+  for (const auto& [key, session] : sessions_)
+    if (session->scope().id == scope) ending.push_back(session);
+  const std::uint64_t sessions = sessions_of(scope);
+  for (const auto& session : ending) session->end("its scope was removed");
+  return sessions;
+}
+
+std::uint64_t Server::sessions_of(core::ScopeId scope) const {
+  return static_cast<std::uint64_t>(std::count_if(sessions_.begin(), sessions_.end(), [&](const auto& entry) {
+    return entry.second->scope().id == scope && entry.second->state() == SessionState::kOpen;
+  }));
+}
+
 // The admin socket may use the reserve: who looks for the cause of a full table must get in.
 bool Server::may_accept(bool admin) { return admin || engine_.has_room(engine_.config().fds_per_session); }
 
-std::uint64_t Server::sessions_per_uid() const {
+std::uint64_t Server::sessions_per_payer() const {
   const std::uint64_t half = std::max<std::uint64_t>(8, engine_.session_budget() / 2);
   return std::min<std::uint64_t>(limits::kUidSessions, half);
 }
 
-void Server::accepted(UniqueFd socket, bool admin) {
+void Server::accepted(UniqueFd socket, const Door& door) {
   auto peer = os::peer_credentials(socket);
   if (!peer) {
-    if (!peer.error().dead) return refuse(std::move(socket), 0, 0, peer.error().error.text());
-    return engine_.close_socket(0, std::move(socket), {});
+    if (!peer.error().dead)
+      return refuse(std::move(socket), door, {door.scope->id, 0}, 0, peer.error().error.text());
+    return engine_.close_socket({door.scope->id, 0}, std::move(socket), {});
   }
-  const std::uint32_t uid = peer->uid;
-  const auto sessions = by_uid_.find(uid);
-  if (!admin && sessions != by_uid_.end() && sessions->second >= sessions_per_uid()) {
-    return refuse(std::move(socket), uid, peer->pid,
+  const Payer payer = payer_of(*door.scope, peer->uid);
+  const auto sessions = by_payer_.find(payer);
+  if (!door.admin && sessions != by_payer_.end() && sessions->second >= sessions_per_payer()) {
+    return refuse(std::move(socket), door, payer, peer->pid,
                   "connection closed: this uid has " + std::to_string(sessions->second) +
-                      " sessions, the limit here is " + std::to_string(sessions_per_uid()));
+                      " sessions, the limit here is " + std::to_string(sessions_per_payer()));
   }
-  if (engine_.quarantine_full(uid)) {
-    return refuse(std::move(socket), uid, peer->pid,
+  if (engine_.quarantine_full(payer)) {
+    return refuse(std::move(socket), door, payer, peer->pid,
                   "connection closed: " + std::to_string(limits::kQuarantinePerUid) +
                       " descriptors of this uid wait for a close() that does not return");
   }
   engine_.note_fds(static_cast<std::int64_t>(engine_.config().fds_per_session));
-  auto session = std::make_shared<Session>(io_, engine_, *this, *peer, admin);
+  auto session = std::make_shared<Session>(io_, engine_, *this, *peer, door);
   if (const auto adopted = session->adopt(socket, peer->pidfd); !adopted) {
     engine_.note_fds(-static_cast<std::int64_t>(engine_.config().fds_per_session));
-    return refuse(std::move(socket), uid, peer->pid,
+    return refuse(std::move(socket), door, payer, peer->pid,
                   "connection closed: it cannot be watched: " + adopted.error().text() +
                       "; fs.epoll.max_user_watches bounds the daemon's user");
   }
   sessions_.emplace(session.get(), session);
-  ++by_uid_[uid];
+  ++by_payer_[payer];
   session->start();
 }
 
-void Server::refuse(UniqueFd socket, std::uint32_t uid, std::uint32_t pid, const std::string& why) {
-  log_refusal(observe::Who{uid, pid, {}}, why);
+void Server::refuse(UniqueFd socket, const Door& door, const Payer& payer, std::uint32_t pid,
+                    const std::string& why) {
+  log_refusal(observe::Who{payer.uid, pid, {}}, why);
   core::Audit audit = core::refusal_of(edge_error(HB_QUOTA, why));
-  audit.kind = core::AuditKind::kRefused;
-  audit.uid = uid;
-  audit.process = std::make_shared<const core::ProcessInfo>(core::ProcessInfo{pid, {}, {}, {}});
+  audit.uid = payer.uid;
+  audit.process = std::make_shared<const core::ProcessInfo>(core::ProcessInfo{pid, {}, {}, door.scope->name});
   audit.verb = "connect";
   engine_.note(std::move(audit));
-  engine_.close_socket(uid, std::move(socket), {});
+  engine_.close_socket(payer, std::move(socket), {});
 }
 
 void Server::log_fault(const observe::Who& who, const std::string& text) {
@@ -99,9 +120,9 @@ void Server::log_refusal(const observe::Who& who, const std::string& text) {
 
 void Server::session_ended(Session& session) { sessions_.erase(&session); }
 
-void Server::socket_closed(std::uint32_t uid) {
-  const auto count = by_uid_.find(uid);
-  if (count != by_uid_.end() && --count->second == 0) by_uid_.erase(count);
+void Server::socket_closed(const Payer& payer) {
+  const auto count = by_payer_.find(payer);
+  if (count != by_payer_.end() && --count->second == 0) by_payer_.erase(count);
   if (stopping_) return;
   for (const auto& listener : listeners_) listener->resume();
 }

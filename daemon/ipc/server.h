@@ -22,33 +22,37 @@ class Server : public ListenerHost, public SessionHost {
  public:
   Server(boost::asio::io_context& io, Engine& engine);
 
-  void listen(UniqueFd socket, bool admin);
+  void listen(UniqueFd socket, Door door);
+  // Its socket is not served any more, and every session of it ends; how many there were.
+  std::uint64_t close_scope(core::ScopeId scope);
+  [[nodiscard]] std::uint64_t sessions_of(core::ScopeId scope) const;
   void set_administration(Administration* administration) { administration_ = administration; }
   // No new sessions, and every one ends.
   void stop();
 
   [[nodiscard]] bool may_accept(bool admin) override;
-  void accepted(UniqueFd socket, bool admin) override;
+  void accepted(UniqueFd socket, const Door& door) override;
   [[nodiscard]] std::span<std::byte> receive_buffer() override { return buffer_; }
   [[nodiscard]] RequestReader& reader() override { return reader_; }
   [[nodiscard]] Administration* administration() override { return administration_; }
   void log_fault(const observe::Who& who, const std::string& text) override;
   void log_refusal(const observe::Who& who, const std::string& text) override;
   void session_ended(Session& session) override;
-  void socket_closed(std::uint32_t uid) override;
+  void socket_closed(const Payer& payer) override;
 
  private:
-  // One uid cannot take all the room that others need, whether it said Hello or not.
-  [[nodiscard]] std::uint64_t sessions_per_uid() const;
-  void refuse(UniqueFd socket, std::uint32_t uid, std::uint32_t pid, const std::string& why);
+  // One principal cannot take all the room that others need, whether it said Hello or not.
+  [[nodiscard]] std::uint64_t sessions_per_payer() const;
+  void refuse(UniqueFd socket, const Door& door, const Payer& payer, std::uint32_t pid,
+              const std::string& why);
 
   boost::asio::io_context& io_;
   Engine& engine_;
   std::vector<std::byte> buffer_;
   RequestReader reader_;
-  std::vector<std::unique_ptr<Listener>> listeners_;
+  std::vector<std::shared_ptr<Listener>> listeners_;
   std::unordered_map<Session*, std::shared_ptr<Session>> sessions_;
-  std::map<std::uint32_t, std::uint64_t> by_uid_;  // sockets, until they are really closed
+  std::map<Payer, std::uint64_t> by_payer_;  // sockets, until they are really closed
   observe::Throttle faults_{10};
   observe::Throttle refusals_{1};
   Administration* administration_ = nullptr;

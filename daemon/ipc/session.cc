@@ -30,18 +30,27 @@ std::string printable(std::string text) {
 }  // namespace
 
 Session::Session(boost::asio::io_context& io, Engine& engine, SessionHost& host,
-                 const os::PeerCredentials& peer, bool admin)
-    : io_(io), engine_(engine), host_(host), socket_(io), pidfd_(io), deadline_(io), line_(peer.uid, [this] {
-        flush();
-      }) {
+                 const os::PeerCredentials& peer, const Door& door)
+    : io_(io),
+      engine_(engine),
+      host_(host),
+      socket_(io),
+      pidfd_(io),
+      deadline_(io),
+      scope_(door.scope),
+      payer_(payer_of(*door.scope, peer.uid)),
+      line_(payer_, [this] { flush(); }) {
   const os::ProcessText text = os::process_text(peer.pid, peer.pidfd);
+  principal_.scope = scope_->id;
+  principal_.limits = scope_->limits;
   principal_.uid = peer.uid;
   principal_.gid = peer.gid;
   principal_.groups = peer.groups;
-  principal_.admin = admin;
+  principal_.admin = door.admin;
   who_.uid = peer.uid;
   who_.pid = peer.pid;
   process_.pid = peer.pid;
+  process_.scope_name = scope_->name;
   process_.command = printable(text.command);
   process_.cgroup = printable(text.cgroup);
   who_.command = escape_for_display(process_.command);
@@ -108,8 +117,8 @@ void Session::end(const std::string& why) {
   page_ = {};
   drop_doorbell();
   words_ = {};
-  engine_.close_socket(line_, who_.uid, std::move(socket),
-                       [&host = host_, uid = who_.uid] { host.socket_closed(uid); });
+  engine_.close_socket(line_, payer_, std::move(socket),
+                       [&host = host_, payer = payer_] { host.socket_closed(payer); });
   host_.session_ended(*this);
 }
 
@@ -146,7 +155,7 @@ void Session::on_readable() {
   const std::span<std::byte> buffer = host_.receive_buffer();
   for (int i = 0; i < limits::kRequestsPerWakeup; ++i) {
     if (!reading()) return;  // flush() or end() goes on
-    if (engine_.quarantine_full(who_.uid)) {
+    if (engine_.quarantine_full(payer_)) {
       host_.log_fault(who_, "disconnected: " + std::to_string(limits::kQuarantinePerUid) +
                                 " descriptors of this uid wait for a close() that does not return");
       return end("too many descriptors in quarantine");
@@ -166,7 +175,7 @@ void Session::on_readable() {
         on_truncated(std::move(*received), bytes);
         break;
       case ReceiveOutcome::kBytesTruncated:
-        engine_.dispose(std::move(received->fds), who_.uid);
+        engine_.dispose(std::move(received->fds), payer_);
         fail(0, edge_error(HB_PROTO, "a packet is longer than a frame can be (" +
                                          std::to_string(limits::kFrameBytes) + " bytes)"));
         break;
@@ -178,7 +187,7 @@ void Session::on_readable() {
 // The bytes are whole, descriptors are missing: our own limit, or a security module's verdict.
 void Session::on_truncated(Received received, std::span<const std::byte> bytes) {
   const std::size_t arrived = received.fds.size();
-  engine_.dispose(std::move(received.fds), who_.uid);
+  engine_.dispose(std::move(received.fds), payer_);
   const auto frame = decode_frame(bytes);
   if (!frame) return fail(0, edge_error(HB_PROTO, frame_error_text(frame.error())));
   frame_type_ = static_cast<std::uint16_t>(frame->header.type);
@@ -195,25 +204,25 @@ void Session::on_truncated(Received received, std::span<const std::byte> bytes) 
 void Session::on_packet(Received received, std::span<const std::byte> bytes) {
   const auto frame = decode_frame(bytes);
   if (!frame) {
-    engine_.dispose(std::move(received.fds), who_.uid);
+    engine_.dispose(std::move(received.fds), payer_);
     return fail(0, edge_error(HB_PROTO, frame_error_text(frame.error())));
   }
   const FrameHeader& header = frame->header;
   frame_type_ = static_cast<std::uint16_t>(header.type);
   if (header.fd_count != received.fds.size()) {
     const std::size_t arrived = received.fds.size();
-    engine_.dispose(std::move(received.fds), who_.uid);
+    engine_.dispose(std::move(received.fds), payer_);
     return fail(header.request_id,
                 edge_error(HB_PROTO, "the frame announces " + std::to_string(header.fd_count) +
                                          " descriptors and carries " + std::to_string(arrived)));
   }
   const Method* method = find_method(header.type);
   if (!received.fds.empty() && (method == nullptr || !method->allows_fds)) {
-    engine_.dispose(std::move(received.fds), who_.uid);
+    engine_.dispose(std::move(received.fds), payer_);
     return fail(header.request_id, edge_error(HB_PROTO, "descriptors came with a frame that carries none"));
   }
   if (state_ == SessionState::kAwaitHello && header.type != FrameType::kHello) {
-    engine_.dispose(std::move(received.fds), who_.uid);
+    engine_.dispose(std::move(received.fds), payer_);
     return fail(header.request_id, edge_error(HB_PROTO, "the first frame of a session has to be Hello"));
   }
   if (method == nullptr) {
@@ -223,7 +232,7 @@ void Session::on_packet(Received received, std::span<const std::byte> bytes) {
                                        " is not known to " + daemon_name()));
   }
   if (header.request_id == 0 && !method->one_way) {
-    engine_.dispose(std::move(received.fds), who_.uid);
+    engine_.dispose(std::move(received.fds), payer_);
     return fail(0, edge_error(HB_PROTO, std::string(method->name) + " needs a request id other than 0"));
   }
   on_request(*method, *frame, std::move(received.fds));

@@ -19,6 +19,7 @@
 #include "ipc/engine.h"
 #include "ipc/method_table.h"
 #include "ipc/outbox.h"
+#include "ipc/scope.h"
 #include "ipc/translate_request.h"
 #include "observe/log.h"
 #include "os/peer_credentials.h"
@@ -43,7 +44,7 @@ class SessionHost {
   // The same for connections that never became sessions: fewer lines still.
   virtual void log_refusal(const observe::Who& who, const std::string& text) = 0;
   virtual void session_ended(Session& session) = 0;
-  virtual void socket_closed(std::uint32_t uid) = 0;  // its close() returned
+  virtual void socket_closed(const Payer& payer) = 0;  // its close() returned
 };
 
 enum class SessionState : std::uint8_t {
@@ -56,7 +57,7 @@ enum class SessionState : std::uint8_t {
 class Session : public Recipient, public std::enable_shared_from_this<Session> {
  public:
   Session(boost::asio::io_context& io, Engine& engine, SessionHost& host, const os::PeerCredentials& peer,
-          bool admin);
+          const Door& door);
 
   // Takes both over, or neither: the kernel bounds what one user may watch (fs.epoll.max_user_watches).
   [[nodiscard]] tl::expected<void, SysError> adopt(UniqueFd& socket, UniqueFd& pidfd);
@@ -66,6 +67,7 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   void end(const std::string& why);
 
   [[nodiscard]] std::uint32_t uid() const { return who_.uid; }
+  [[nodiscard]] const Scope& scope() const { return *scope_; }
   [[nodiscard]] SessionState state() const { return state_; }
 
   void deliver(const OutFrame& frame) override;
@@ -104,8 +106,9 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   void fail(std::uint64_t request_id, const EdgeError& error);
   void fail_later(const std::string& why);
   void end_at(core::Time deadline, const char* why);
-  // For the audit trail, where it is a refusal.
-  void note_refused(const EdgeError& error);
+  // For the audit trail: who it was.
+  void note(core::Audit audit);
+  void note_refused(const EdgeError& error);  // where it is a refusal
 
   boost::asio::io_context& io_;
   Engine& engine_;
@@ -115,6 +118,8 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   boost::asio::steady_timer deadline_;  // of the Hello, then of the outbox
   SessionState state_ = SessionState::kAwaitHello;
   core::SessionId id_;
+  const std::shared_ptr<const Scope> scope_;
+  const Payer payer_;
   core::Principal principal_;
   observe::Who who_;
   core::ProcessInfo process_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ipc/audit_admin.h"
 #include "ipc/session.h"
 #include "ipc/translate_admin.h"
 #include "wire/limits.h"
@@ -20,6 +21,13 @@ EdgeError version_error(const HelloRequest& hello) {
                                     range(hello.lowest_version, hello.highest_version) + ", " +
                                     daemon_name() + " speaks " +
                                     range(limits::kLowestVersion, limits::kHighestVersion));
+}
+
+EdgeError not_let_in(std::uint32_t uid, const Scope& scope) {
+  return edge_error(HB_DENIED, "uid " + std::to_string(uid) + " may not enter scope " + scope.name +
+                                   ": it is not one of those that the scope was made for; whoever runs the "
+                                   "node names them: hipbrokerctl scope add " +
+                                   scope.name + " --uid " + std::to_string(uid));
 }
 
 }  // namespace
@@ -60,6 +68,7 @@ void Session::on_hello(const FrameView& frame) {
       hello->lowest_version > hello->highest_version) {
     return fail(request_id, version_error(*hello));
   }
+  if (!scope_->admits(who_.uid)) return fail(request_id, not_let_in(who_.uid, *scope_));
   // Until now the edge counted this session's descriptors, from here on the core does.
   const auto own = static_cast<std::int64_t>(engine_.config().fds_per_session);
   engine_.note_fds(-own);
@@ -70,6 +79,7 @@ void Session::on_hello(const FrameView& frame) {
     static_cast<core::Error&>(error) = session.error();
     return fail(request_id, error);
   }
+  process_.cgroup = std::string();  // the core has it
   id_ = *session;
   set_state(SessionState::kOpen);
   deadline_.cancel();
@@ -77,6 +87,7 @@ void Session::on_hello(const FrameView& frame) {
   reply.version = std::min(hello->highest_version, limits::kHighestVersion);
   reply.broker_id = engine_.config().broker_id;
   reply.session_id = id_.value;
+  reply.scope = scope_->name;
   reply.admin = principal_.admin;
   reply.uid = who_.uid;
   reply.pid = who_.pid;
@@ -106,16 +117,20 @@ void Session::on_admin_request(const FrameView& frame) {
   Administration* const administration = host_.administration();
   if (administration == nullptr)
     return answer(request_id, edge_error(HB_UNSUPPORTED, "this daemon has no administration"));
-  const auto reply = administration->carry_out(std::move(*request));
+  const auto reply = administration->carry_out(*request);
   if (!reply) return answer(request_id, reply.error());
-  deliver({request_id, write_admin(frame.header.type, request_id, *reply), {}});
+  if (auto audit = audit_of(*request, *reply)) note(std::move(*audit));
+  const std::vector<std::byte> bytes = write_admin(frame.header.type, request_id, *reply);
+  if (frame.header.type == FrameType::kScopeRemove)
+    return engine_.deliver_after_close(id_, {request_id, bytes, {}});
+  deliver({request_id, bytes, {}});
 }
 
 void Session::on_core_request(const Method& method, const FrameView& frame, std::vector<UniqueFd> fds) {
   const std::uint64_t request_id = method.one_way ? 0 : frame.header.request_id;
   auto request = host_.reader().read(method.type, frame.body, fds.size());
   if (!request) {
-    engine_.dispose(std::move(fds), who_.uid);
+    engine_.dispose(std::move(fds), payer_);
     return request.error().status == HB_PROTO ? fail(request_id, request.error())
                                               : answer(request_id, request.error());
   }
@@ -124,7 +139,7 @@ void Session::on_core_request(const Method& method, const FrameView& frame, std:
 }
 
 bool Session::admit_into(core::Request& request, std::uint64_t request_id, std::vector<UniqueFd> fds) {
-  auto facts = engine_.admit(std::move(fds), who_.uid);
+  auto facts = engine_.admit(std::move(fds), payer_);
   const auto* more = std::get_if<core::ExportChunksRequest>(&request);
   const auto with_page = [&request](auto&& use) {  // the method table lets descriptors in with no others
     if (auto* first = std::get_if<core::ExportRequest>(&request)) return use(*first);

@@ -18,7 +18,7 @@
 namespace hb::os {
 namespace {
 
-constexpr std::size_t kThreadsPerUid = limits::kQuarantineThreadsPerUid;
+constexpr std::size_t kThreadsEach = limits::kQuarantineThreadsPerUid;
 
 struct MemoryJob {
   std::vector<UniqueFd> fds;
@@ -31,9 +31,9 @@ struct QuarantineJob {
   Closer::Done done;
 };
 
-struct UidQueue {
+struct PayerQueue {
   std::deque<QuarantineJob> waiting;
-  std::size_t busy = 0;     // threads inside a close for this uid
+  std::size_t busy = 0;     // threads inside a close for this one
   std::size_t counted = 0;  // refused descriptors, waiting or being closed
 };
 
@@ -46,17 +46,17 @@ struct Closer::State {
   std::condition_variable quarantine_wanted;
   std::deque<MemoryJob> memory;
   std::size_t closing = 0;
-  std::map<std::uint32_t, UidQueue> quarantine;
+  std::map<std::uint64_t, PayerQueue> quarantine;
   std::size_t quarantined = 0;
   std::size_t jobs_waiting = 0;  // on the quarantine lane
   std::size_t threads = 0;       // of the quarantine lane
   std::size_t idle = 0;
-  std::uint32_t last_uid = 0;
+  std::uint64_t last_payer = 0;
   bool stopped = false;
 
   void run_memory();
   void run_quarantine();
-  [[nodiscard]] std::map<std::uint32_t, UidQueue>::iterator next_queue();
+  [[nodiscard]] std::map<std::uint64_t, PayerQueue>::iterator next_queue();
   void finish(const Done& done) const {  // with the mutex held, so that stop() means stopped
     if (!stopped && done) done();
   }
@@ -98,12 +98,12 @@ void Closer::State::run_memory() {
   }
 }
 
-// Round robin over the uids that have work and threads left to their share.
-std::map<std::uint32_t, UidQueue>::iterator Closer::State::next_queue() {
+// Round robin over those that have work and threads left to their share.
+std::map<std::uint64_t, PayerQueue>::iterator Closer::State::next_queue() {
   const auto ready = [](const auto& entry) {
-    return !entry.second.waiting.empty() && entry.second.busy < kThreadsPerUid;
+    return !entry.second.waiting.empty() && entry.second.busy < kThreadsEach;
   };
-  const auto start = quarantine.upper_bound(last_uid);
+  const auto start = quarantine.upper_bound(last_payer);
   auto found = std::find_if(start, quarantine.end(), ready);
   if (found == quarantine.end()) {
     found = std::find_if(quarantine.begin(), start, ready);
@@ -120,8 +120,8 @@ void Closer::State::run_quarantine() {
     quarantine_wanted.wait(lock, [&] { return stopped || (queue = next_queue()) != quarantine.end(); });
     --idle;
     if (stopped) return;
-    const std::uint32_t uid = queue->first;
-    last_uid = uid;
+    const std::uint64_t payer = queue->first;
+    last_payer = payer;
     QuarantineJob job = std::move(queue->second.waiting.front());
     queue->second.waiting.pop_front();
     ++queue->second.busy;
@@ -129,8 +129,8 @@ void Closer::State::run_quarantine() {
     lock.unlock();
     job.fd.reset();
     lock.lock();
-    // Looked up anew: other uids may have come and gone meanwhile, this one's entry stays while busy.
-    queue = quarantine.find(uid);
+    // Looked up anew: others may have come and gone meanwhile, this one's entry stays while busy.
+    queue = quarantine.find(payer);
     --queue->second.busy;
     if (job.counted) {
       --queue->second.counted;
@@ -165,8 +165,8 @@ template <class State>
 void add_thread_if_needed(const std::shared_ptr<State>& state) {
   if (state->threads >= limits::kQuarantineThreads) return;
   std::size_t runnable = 0;
-  for (const auto& [uid, queue] : state->quarantine) {
-    runnable += std::min(queue.waiting.size(), kThreadsPerUid - queue.busy);
+  for (const auto& [payer, queue] : state->quarantine) {
+    runnable += std::min(queue.waiting.size(), kThreadsEach - queue.busy);
   }
   // An idle thread that was notified and has not woken up yet still counts as idle, and its job as waiting.
   if (state->idle >= runnable) return;
@@ -178,9 +178,9 @@ void add_thread_if_needed(const std::shared_ptr<State>& state) {
 }
 
 template <class State>
-void enqueue(const std::shared_ptr<State>& state, std::uint32_t uid, QuarantineJob job) {
+void enqueue(const std::shared_ptr<State>& state, std::uint64_t payer, QuarantineJob job) {
   const std::scoped_lock lock(state->mutex);
-  UidQueue& queue = state->quarantine[uid];
+  PayerQueue& queue = state->quarantine[payer];
   if (job.counted) {
     ++queue.counted;
     ++state->quarantined;
@@ -193,18 +193,18 @@ void enqueue(const std::shared_ptr<State>& state, std::uint32_t uid, QuarantineJ
 
 }  // namespace
 
-void Closer::quarantine(std::uint32_t uid, UniqueFd fd, Done done) {
-  enqueue(state_, uid, {std::move(fd), true, std::move(done)});
+void Closer::quarantine(std::uint64_t payer, UniqueFd fd, Done done) {
+  enqueue(state_, payer, {std::move(fd), true, std::move(done)});
 }
 
-void Closer::close_socket(std::uint32_t uid, UniqueFd socket, Done done) {
-  enqueue(state_, uid, {std::move(socket), false, std::move(done)});
+void Closer::close_socket(std::uint64_t payer, UniqueFd socket, Done done) {
+  enqueue(state_, payer, {std::move(socket), false, std::move(done)});
 }
 
-bool Closer::quarantine_full(std::uint32_t uid) const {
+bool Closer::quarantine_full(std::uint64_t payer) const {
   const std::scoped_lock lock(state_->mutex);
   if (state_->quarantined == 0) return false;
-  const auto queue = state_->quarantine.find(uid);
+  const auto queue = state_->quarantine.find(payer);
   return queue != state_->quarantine.end() && queue->second.counted >= limits::kQuarantinePerUid;
 }
 

@@ -5,8 +5,8 @@
 // close of a hostile descriptor, or of a socket with one unread inside it, takes as long as its maker likes.
 //
 // Memory lane: one thread, in order, for descriptors known to be memfds or dma-bufs. Quarantine lane: for all
-// else, up to limits::kQuarantineThreads threads, of which one uid occupies limits::kQuarantineThreadsPerUid
-// at most.
+// else, up to limits::kQuarantineThreads threads, of which one payer occupies limits::kQuarantineThreadsPerUid
+// at most. A payer is a number of the caller's: one for each who is to have a share of his own.
 #pragma once
 
 #include <cstddef>
@@ -30,13 +30,13 @@ class Closer {
   Closer& operator=(const Closer&) = delete;
 
   void close_memory(std::vector<UniqueFd> fds, Done done);
-  // A refused descriptor: counted against limits::kQuarantinePerUid of the uid that sent it.
-  void quarantine(std::uint32_t uid, UniqueFd fd, Done done);
+  // A refused descriptor: counted against limits::kQuarantinePerUid of who sent it.
+  void quarantine(std::uint64_t payer, UniqueFd fd, Done done);
   // A session's socket: the same lane, not counted, the session limits bound it.
-  void close_socket(std::uint32_t uid, UniqueFd socket, Done done);
+  void close_socket(std::uint64_t payer, UniqueFd socket, Done done);
 
-  // The uid has so many refused descriptors waiting that no more may be received from it.
-  [[nodiscard]] bool quarantine_full(std::uint32_t uid) const;
+  // The payer has so many refused descriptors waiting that no more may be received from it.
+  [[nodiscard]] bool quarantine_full(std::uint64_t payer) const;
   [[nodiscard]] std::size_t closing() const;      // descriptors on the memory lane
   [[nodiscard]] std::size_t quarantined() const;  // refused descriptors on the quarantine lane
 

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <string>
 
+#include "wire/amount.h"
 #include "wire/limits.h"
 
 namespace hb::policy {
@@ -141,19 +142,6 @@ core::Rights read_verbs(Reader& reader, const toml::node& node, std::string_view
                                      expected + (text != nullptr ? Reader::meant(text->get(), known) : ""));
   });
   return verbs;
-}
-
-std::optional<std::uint64_t> parse_bytes(std::string_view text) {
-  constexpr std::string_view kUnits = "KMGT";
-  unsigned shift = 0;
-  if (const std::size_t unit = text.empty() ? std::string_view::npos : kUnits.find(text.back());
-      unit != std::string_view::npos) {
-    shift = 10 * (static_cast<unsigned>(unit) + 1);
-    text.remove_suffix(1);
-  }
-  std::uint64_t number = 0;
-  if (!parse_whole(text, number) || number > UINT64_MAX >> shift) return std::nullopt;
-  return number << shift;
 }
 
 void add_amount_keys(std::vector<std::string_view>& keys) {

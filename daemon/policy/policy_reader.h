@@ -21,7 +21,4 @@ namespace hb::policy {
 [[nodiscard]] Amounts read_amounts(conf::Reader& reader, const toml::table& table);
 void add_amount_keys(std::vector<std::string_view>& keys);
 
-// "300G": a number and K, M, G or T for a power of 1024. Nothing for what is another text, or does not fit.
-[[nodiscard]] std::optional<std::uint64_t> parse_bytes(std::string_view text);
-
 }  // namespace hb::policy

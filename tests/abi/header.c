@@ -32,7 +32,8 @@ int uses_every_initialiser(void) {
   hb_reload_info reload = HB_RELOAD_INFO_INIT;
   hb_policy_question question = HB_POLICY_QUESTION_INIT;
   hb_policy_answer_info answer = HB_POLICY_ANSWER_INFO_INIT;
-  return group.size + member.size + error.size + client.size + client_info.size + key.size + memory.size +
+  hb_quota_options quota = HB_QUOTA_OPTIONS_INIT;
+  return quota.size + group.size + member.size + error.size + client.size + client_info.size + key.size + memory.size +
              memory_info.size + exported.size + export_info.size + withdrawn.size + imported.size +
              import_info.size + status.size + pointer.size + report.size + arena.size + arena_info.size +
              event.size + claim.size + acks.size + reload.size + question.size + answer.size >

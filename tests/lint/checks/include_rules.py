@@ -29,7 +29,7 @@ EFFECTS = {
 
 LIBC_STD = {"libc", "std", "effects"}
 WIRE = {"proto/wire/", "proto/include/"}
-WIRE_VALUES = {f"proto/wire/{name}.h" for name in ("key", "limits", "name", "expected")} | {
+WIRE_VALUES = {f"proto/wire/{name}.h" for name in ("amount", "key", "limits", "name", "expected")} | {
     "proto/include/hipbroker/status.h"
 }
 TYPES_IDS = {"daemon/core/types.h", "daemon/core/ids.h"}
@@ -60,8 +60,9 @@ TABLE = {
     "client/probe/": LIBC_STD | {"client/include/", "client/src/", "proto/wire/", "proto/include/", "expected"},
     "client/selftest/": LIBC_STD
     | {"client/include/", "proto/include/", "proto/wire/unique_fd.h", "client/cli/exit_codes.h", "cli11"},
-    # name.h: the tool escapes names as the daemon's log does.
-    "client/cli/": LIBC_STD | {"client/include/", "proto/include/", "proto/wire/name.h", "cli11", "json", "fmt"},
+    # The tool escapes names as the daemon's log does, and reads amounts as the policy file has them.
+    "client/cli/": LIBC_STD
+    | {"client/include/", "proto/include/", "proto/wire/amount.h", "proto/wire/name.h", "cli11", "json", "fmt"},
 }
 
 # Within a folder, who alone may include something: (folder, what, files by how their name begins).

@@ -33,7 +33,7 @@ class FakeHost : public ipc::SessionHost {
   void log_fault(const observe::Who&, const std::string& text) override { faults += text + "\n"; }
   void log_refusal(const observe::Who&, const std::string&) override {}
   void session_ended(ipc::Session&) override {}
-  void socket_closed(std::uint32_t) override { closed = true; }
+  void socket_closed(const ipc::Payer&) override { closed = true; }
   std::string faults;
   bool closed = false;
 
@@ -75,7 +75,7 @@ class SessionTest : public testing::Test {
     client_ = UniqueFd(ends[0]);
     UniqueFd socket(ends[1]);
     UniqueFd pidfd;
-    session_ = std::make_shared<ipc::Session>(io_, *engine_, host_, os::PeerCredentials{}, false);
+    session_ = std::make_shared<ipc::Session>(io_, *engine_, host_, os::PeerCredentials{}, ipc::Door{});
     EXPECT_TRUE(session_->adopt(socket, pidfd));
     engine_->note_fds(static_cast<std::int64_t>(engine_->config().fds_per_session));  // as the server does
   }

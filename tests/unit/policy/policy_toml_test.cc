@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "policy/policy_reader.h"
 #include "support/temp_dir.h"
 
 namespace hb::test {
@@ -100,19 +99,6 @@ TEST(PolicyToml, WhatIsNoTableIsSaid) {
 
 TEST(PolicyToml, BehindASyntaxErrorNothingIsRead) {
   EXPECT_THAT(errors_of("[[rule]]\nallow = = 3\nsokcet = 1\n"), ElementsAre(StartsWith("p.toml:2:9: ")));
-}
-
-TEST(PolicyToml, SizesAreExact) {
-  using policy::parse_bytes;
-  EXPECT_EQ(parse_bytes("0"), 0u);
-  EXPECT_EQ(parse_bytes("300G"), 322'122'547'200u);
-  EXPECT_EQ(parse_bytes("1K"), 1024u);
-  EXPECT_EQ(parse_bytes("3M"), 3'145'728u);
-  EXPECT_EQ(parse_bytes("18446744073709551615"), UINT64_MAX);
-  EXPECT_EQ(parse_bytes("16777215T"), 16'777'215ull << 40);
-  for (const char* bad : {"", "G", "16777216T", "18446744073709551616", "18014398509481984K", "-1", "+1",
-                          "1.5G", "1 G", " 1", "1g", "1GB", "0x10"})
-    EXPECT_FALSE(parse_bytes(bad)) << bad;
 }
 
 TEST(PolicyToml, TooManyRulesAreRefusedWithBothNumbers) {
