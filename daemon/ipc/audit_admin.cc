@@ -31,9 +31,10 @@ core::Audit scope_removed(const ScopeRemove& asked, const ScopeRemoved& removed)
   core::Audit audit;
   audit.kind = core::AuditKind::kScopeRemoved;
   audit.who = "scope " + asked.name;
-  audit.reason = "with " + std::to_string(removed.sessions) + " sessions, " + std::to_string(removed.exports) +
-                 " exports of " + std::to_string(removed.bytes) + " bytes, " +
-                 std::to_string(removed.tickets) + " tickets and " + std::to_string(removed.groups) + " groups";
+  audit.reason = "with " + std::to_string(removed.sessions) + " sessions, " +
+                 std::to_string(removed.exports) + " exports of " + std::to_string(removed.bytes) +
+                 " bytes, " + std::to_string(removed.tickets) + " tickets and " +
+                 std::to_string(removed.groups) + " groups";
   audit.count = removed.exports;
   return audit;
 }
@@ -62,8 +63,8 @@ core::Audit audit_of(const Reloaded& reloaded) {
   audit.count = reloaded.sessions;
   if (!reloaded.errors.empty()) {
     audit.status = HB_INVALID;
-    audit.reason = "nothing has changed, " + std::to_string(reloaded.errors.size()) + " errors; the first: " +
-                   reloaded.errors.front();
+    audit.reason = "nothing has changed, " + std::to_string(reloaded.errors.size()) +
+                   " errors; the first: " + reloaded.errors.front();
     return audit;
   }
   audit.reason = (reloaded.file.empty() ? std::string("built in") : reloaded.file) + ": " +

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "ipc/method_table.h"
+#include "observe/log.h"
 #include "wire/limits.h"
 
 namespace hb::ipc {
@@ -299,6 +300,11 @@ EdgeCounters Engine::edge_counters(const core::Reply& reply) const {
   counters.fds_reserve = limits::fd_reserve(config_.fd_limit);
   counters.closing = closer_.closing();
   counters.quarantined = closer_.quarantined();
+  const observe::Writer::Totals written = observe::process_writer().totals();
+  counters.log_waiting = written.waiting;
+  counters.log_dropped = written.log_dropped;
+  counters.audit_dropped = written.audit_dropped;
+  counters.audit_told = audit_.told();
   return counters;
 }
 

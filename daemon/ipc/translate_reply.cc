@@ -89,6 +89,10 @@ void add(v1::StatusReply* out, const EdgeCounters& counters) {
   out->set_fds_reserve(counters.fds_reserve);
   out->set_closing(counters.closing);
   out->set_quarantined(counters.quarantined);
+  out->set_log_waiting(counters.log_waiting);
+  out->set_log_dropped(counters.log_dropped);
+  out->set_audit_dropped(counters.audit_dropped);
+  out->set_audit_told(counters.audit_told);
 }
 
 }  // namespace

@@ -138,6 +138,8 @@ void AuditTrail::flush_all() {
 AuditTrail::Page AuditTrail::read(std::uint64_t after, std::uint64_t since_unix_ns, std::uint64_t max_records,
                                   std::size_t max_bytes) const {
   Page page;
+  // A number that was never given out is of a daemon before this one.
+  if (after > last_number_) after = 0;
   page.last = after;
   if (kept_.empty()) return page;
   const std::uint64_t oldest = kept_.front()->number();

@@ -9,6 +9,7 @@
 
 #include "support/process.h"
 #include "support/temp_dir.h"
+#include "wire/unique_fd.h"
 
 namespace hb::test {
 
@@ -17,6 +18,8 @@ struct DaemonOptions {
   std::string policy;             // of the node, TOML; "" = what is built in
   std::vector<std::string> args;  // more of the command line
   ProcessOptions process;
+  BorrowedFd stderr_to;              // else its log is a file
+  std::vector<std::string> through;  // a program, with arguments, that becomes the daemon in the end
 };
 
 class DaemonProcess {
