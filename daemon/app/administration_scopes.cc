@@ -19,6 +19,17 @@ core::LimitSet with(core::LimitSet limits, const ipc::Amounts& amounts) {
   return limits;
 }
 
+void fill(ipc::ScopeInfo& info, const core::Broker::ScopeUse& use) {
+  const auto used = [&](core::Resource resource) { return use.used[static_cast<std::size_t>(resource)]; };
+  info.sessions = used(core::Resource::kSessions);
+  info.exports = used(core::Resource::kExports);
+  for (std::size_t i = 0; i < core::kResources; ++i) {
+    const auto resource = static_cast<core::Resource>(i);
+    if (const std::uint64_t most = use.total.of(resource); most != UINT64_MAX || used(resource) != 0)
+      info.total.push_back({resource, used(resource), most});
+  }
+}
+
 std::string shown(const std::string& name) { return "\"" + escape_for_display(name) + "\""; }
 
 ipc::EdgeError not_saved(const std::string& name, const std::string& why) {
@@ -148,7 +159,7 @@ ipc::ScopesListed ScopeAdministration::list(std::uint64_t cursor) const {
     ipc::ScopeInfo& main = out.scopes.emplace_back();
     main.name = ipc::kMainScope;
     main.directory = parts_.base;
-    main.sessions = parts_.server.sessions_of({});
+    fill(main, parts_.engine.scope_use({}));
     main.age_ns = parts_.engine.uptime_ns();
   }
   for (auto next = made_.upper_bound(core::ScopeId{cursor}); next != made_.end(); ++next) {
@@ -161,7 +172,7 @@ ipc::ScopesListed ScopeAdministration::list(std::uint64_t cursor) const {
     info.name = made.scope->name;
     info.directory = directories_.path_of(info.name);
     info.uids = made.scope->uids;
-    info.sessions = parts_.server.sessions_of(next->first);
+    fill(info, parts_.engine.scope_use(next->first));
     info.age_ns = ipc::monotonic_now() - made.since_ns;
   }
   return out;

@@ -59,6 +59,9 @@ class Engine {
   void add_scope(core::ScopeId scope, const std::string& name, const core::LimitSet& total);
   // No session of it is left. Everything else that is in it ends.
   void remove_scope(core::ScopeId scope);
+  [[nodiscard]] core::Broker::ScopeUse scope_use(core::ScopeId scope) const {
+    return broker_.scope_use(scope).value_or(core::Broker::ScopeUse{});
+  }
   // Sent once all memory that was let go of until now is closed.
   void deliver_after_close(core::SessionId session, const OutFrame& frame);
   // The session has frames waiting, or none any more.
