@@ -20,19 +20,31 @@ add_library(hb_observe STATIC observe/log.cc)
 target_include_directories(hb_observe PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(hb_observe PRIVATE spdlog::spdlog PkgConfig::SYSTEMD hb_build)
 
+# Reading TOML with every error at its place, and the node's policy, which is read so.
+add_library(hb_conf STATIC conf/file.cc conf/reader.cc)
+target_include_directories(hb_conf PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+target_include_directories(hb_conf SYSTEM PUBLIC ${TOMLPLUSPLUS_INCLUDE})
+target_link_libraries(hb_conf PUBLIC hb_wire PRIVATE hb_build)
+
+add_library(hb_policy STATIC
+  policy/policy.cc policy/policy_reader.cc policy/policy_toml.cc policy/quota_rules.cc policy/selector.cc
+  policy/set_quotas.cc)
+target_link_libraries(hb_policy PUBLIC hb_core hb_conf PRIVATE hb_build)
+
 add_library(hb_ipc STATIC
-  ipc/doorbell.cc ipc/engine.cc ipc/handle_store.cc ipc/listener.cc ipc/method_table.cc ipc/outbox.cc ipc/scope_directory.cc ipc/server.cc
-  ipc/session.cc ipc/session_requests.cc ipc/session_send.cc ipc/socket_path.cc
+  ipc/doorbell.cc ipc/engine.cc ipc/handle_store.cc ipc/listener.cc ipc/method_table.cc ipc/outbox.cc
+  ipc/scope_directory.cc ipc/server.cc ipc/session.cc ipc/session_requests.cc ipc/session_send.cc ipc/socket_path.cc
   ipc/translate_admin.cc ipc/translate_reply.cc ipc/translate_reply_life.cc ipc/translate_reply_share.cc ipc/translate_request.cc
   ipc/translate_request_events.cc ipc/translate_request_group.cc ipc/translate_request_life.cc
   ipc/translate_request_parts.cc)
 target_compile_definitions(hb_ipc PRIVATE HIPBROKER_VERSION="${PROJECT_VERSION}")
-target_link_libraries(hb_ipc PUBLIC hb_core hb_os hb_observe Boost::headers PRIVATE hb_proto hb_build)
+target_link_libraries(hb_ipc PUBLIC hb_core hb_policy hb_os hb_observe Boost::headers PRIVATE hb_proto hb_build)
 
-add_library(hb_app STATIC app/administration.cc app/administration_scopes.cc app/config_toml.cc app/daemon.cc app/fd_need.cc app/options.cc
-  app/runtime_state.cc app/socket_rule.cc)
-target_include_directories(hb_app SYSTEM PRIVATE ${TOMLPLUSPLUS_INCLUDE})
-target_link_libraries(hb_app PUBLIC hb_ipc PRIVATE CLI11::CLI11 hb_build)
+add_library(hb_app STATIC
+  app/administration.cc app/administration_policy.cc app/administration_quotas.cc app/administration_scopes.cc
+  app/config_toml.cc app/daemon.cc app/fd_need.cc app/options.cc app/policy_source.cc app/runtime_state.cc
+  app/socket_rule.cc)
+target_link_libraries(hb_app PUBLIC hb_ipc hb_conf hb_policy PRIVATE CLI11::CLI11 hb_build)
 
 add_executable(hipbrokerd main.cc)
 target_link_libraries(hipbrokerd PRIVATE hb_app hb_build)

@@ -11,7 +11,7 @@
 
 namespace {
 
-// Output that was not written is a failure: `hipbrokerd --check-config` must not look as if it had checked.
+// Output that was not written is a failure: `hipbrokerd --check` must not look as if it had checked.
 int write_out(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) {
     return hb::app::kExitOk;
@@ -32,9 +32,11 @@ int main(int argc, char** argv) try {
     return settings.error().code;
   }
   if (settings->check_only) {
-    return write_out(settings->config_file.empty()
-                         ? "no configuration file: defaults\n"
-                         : hb::escape_for_display(settings->config_file) + ": ok\n");
+    std::string text = settings->config_file.empty()
+                           ? "no configuration file: defaults\n"
+                           : hb::escape_for_display(settings->config_file) + ": ok\n";
+    for (const auto& line : hb::app::describe(*settings->policy)) text += line + '\n';
+    return write_out(text);
   }
   return hb::app::run_daemon(*settings);
 } catch (const std::exception& error) {

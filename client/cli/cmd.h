@@ -24,9 +24,13 @@ void add_show(Cli& cli);
 void add_who(Cli& cli);
 void add_why(Cli& cli);
 void add_revoke(Cli& cli);
+void add_reload(Cli& cli);
+void add_check_policy(Cli& cli);
 void add_ping(Cli& cli);
 void add_doctor(Cli& cli);
 void add_version(Cli& cli);
 void add_completion(Cli& cli);
+void add_quota(Cli& cli);
+void add_metrics(Cli& cli);
 
 }  // namespace hb::cli

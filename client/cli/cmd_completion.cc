@@ -11,15 +11,16 @@ namespace {
 constexpr const char* kBash = R"sh(# bash completion for hipbrokerctl: source <(hipbrokerctl completion bash)
 _hipbrokerctl() {
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} verb= i
-  local verbs='ls show who why revoke ping doctor version completion'
+  local verbs='ls show who why revoke check-policy reload quota metrics ping doctor version completion'
   local global='--socket --timeout --admin --no-admin --json --no-header --help --version'
   COMPREPLY=()
   case $previous in
-    --socket) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
-    --timeout|--owner|--uid|--id|--wait|--grace) return ;;
+    --verb) mapfile -t COMPREPLY < <(compgen -W 'export acquire list persist revoke' -- "$word"); return ;;
+    --socket|--file|--root) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    --timeout|--owner|--uid|--id|--wait|--grace|--as|--gid|--scope) return ;;
   esac
   for ((i = 1; i < COMP_CWORD; i++)); do
-    case ${COMP_WORDS[i]} in ls|show|who|why|revoke|ping|doctor|version|completion) verb=${COMP_WORDS[i]}; break ;; esac
+    case ${COMP_WORDS[i]} in ls|show|who|why|revoke|check-policy|reload|quota|metrics|ping|doctor|version|completion) verb=${COMP_WORDS[i]}; break ;; esac
   done
   local words=$global
   case $verb in
@@ -29,11 +30,18 @@ _hipbrokerctl() {
     who) words="$global --owner --id --top" ;;
     why) words="$global --owner --id" ;;
     revoke) words="$global --owner --uid --id --grace" ;;
+    check-policy) words="$global --as --gid --scope --owner --verb" ;;
+    quota) case " ${COMP_WORDS[*]:0:COMP_CWORD} " in
+        *' quota ls '*) words="$global --uid --scope" ;;
+        *' quota set '*) words="$global --uid --gid --scope --sessions --exports --chunks --bytes --descriptors --leases --stagings --waits --tickets --groups --events --requests --connects --clear" ;;
+        *) words='ls set' ;;
+      esac ;;
+    metrics) words="$global --file" ;;
     ping) words="$global --wait" ;;
-    doctor) words="$global --peers --again --pins" ;;
+    doctor) words="$global --peers --again --pins --root" ;;
     completion) words='bash zsh fish' ;;
   esac
-  if [[ $word != -* && $verb =~ ^(ls|show|who|why|revoke)$ ]]; then
+  if [[ $word != -* && $verb =~ ^(ls|show|who|why|revoke|check-policy)$ ]]; then
     local name
     while IFS= read -r name; do
       if [[ $name == "$word"* && $name != *\\* ]]; then COMPREPLY+=("$(printf %q "$name")"); fi
@@ -63,6 +71,8 @@ _hipbrokerctl() {
     local -a verbs
     verbs=('ls:list exports' 'show:everything about one export' 'who:who holds an export' 'why:why its memory has not come back'
       'revoke:take an export back from its holders'
+      'check-policy:what a uid may do, and by which rule' 'reload:let the daemon read its policy file anew'
+      'quota:what uids use and may use' 'metrics:counters for Prometheus'
       'ping:ask whether the daemon answers' 'doctor:does sharing work here' 'version:versions'
       'completion:script for a shell')
     _describe verb verbs
@@ -77,8 +87,14 @@ _hipbrokerctl() {
     who) _arguments $global $target '--top[every export, the largest first]' ;;
     why) _arguments $global $target ;;
     revoke) _arguments $global $target '--uid[uid that owns the name]:uid:' '--grace[how long to wait for the holders]:time:' ;;
+    check-policy) _arguments $global '--as[about whom]:uid:' '*--gid[its groups]:gid:' '--scope[seen from this scope]:scope:' '--owner[uid that owns the name]:uid:' '--verb[what the exit status is about]:verb:(export acquire list persist revoke)' '1:name:_hipbrokerctl_names' ;;
+    quota)
+      if (( CURRENT == 2 )); then compadd ls set; return; fi
+      _arguments $global '--uid[this uid]:uid:' '--gid[each uid in this group]:gid:' '--scope[in this scope]:scope:' '--clear[take back what was set]' \
+        '--'{sessions,exports,chunks,descriptors,leases,stagings,waits,tickets,groups,events,requests,connects}'[limit]:count:' '--bytes[limit]:size:' ;;
+    metrics) _arguments $global '--file[write them there]:path:_files' ;;
     ping) _arguments $global '--wait[seconds to wait for a daemon]:seconds:' ;;
-    doctor) _arguments $global '--peers[compare every pair of GPUs]' '--again[try the runtime out anew]' '--pins[memory in use, and what explains it]' ;;
+    doctor) _arguments $global '--peers[compare every pair of GPUs]' '--again[try the runtime out anew]' '--pins[memory in use, and what explains it]' '--root[where the files of the node begin]:path:_files -/' ;;
     completion) _arguments '1:shell:(bash zsh fish)' ;;
     *) _arguments $global ;;
   esac
@@ -87,30 +103,48 @@ compdef _hipbrokerctl hipbrokerctl
 )sh";
 
 constexpr const char* kFish = R"sh(# fish completion for hipbrokerctl: hipbrokerctl completion fish | source
-set -l verbs ls show who why revoke ping doctor version completion
+set -l verbs ls show who why revoke check-policy reload quota metrics ping doctor version completion
 complete -c hipbrokerctl -f
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a ls -d 'List exports'
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a show -d 'Everything about one export'
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a who -d 'Who holds an export'
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a why -d 'Why its memory has not come back'
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a revoke -d 'Take an export back from its holders'
+complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a check-policy -d 'What a uid may do, and by which rule'
+complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a reload -d 'Let the daemon read its policy file anew'
+complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a quota -d 'What uids use and may use'
+complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a metrics -d 'Counters for Prometheus'
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a ping -d 'Ask whether the daemon answers'
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a doctor -d 'Does sharing work here'
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a version -d 'Versions'
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a completion -d 'Script for a shell'
-complete -c hipbrokerctl -n '__fish_seen_subcommand_from ls show who why revoke' -a '(hipbrokerctl --timeout 1 ls --names 2>/dev/null | string match -rv "\x5c")'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from ls show who why revoke check-policy' -a '(hipbrokerctl --timeout 1 ls --names 2>/dev/null | string match -rv "\x5c")'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from ls' -s 1 -l names -d 'Names alone'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from ls' -l all -d 'Also ended and still held'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from who' -l top -d 'Every export, the largest first'
-complete -c hipbrokerctl -n '__fish_seen_subcommand_from show who why revoke' -l owner -x -d 'Uid that owns the name'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from show who why revoke check-policy' -l owner -x -d 'Uid that owns the name'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from show who why revoke' -l id -x -d 'Id of the export'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from revoke' -l uid -x -d 'Uid that owns the name'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from revoke' -l grace -x -d 'How long to wait for the holders'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from check-policy' -l as -x -d 'About whom'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from check-policy' -l gid -x -d 'Its groups'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from check-policy' -l scope -x -d 'Seen from this scope'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from check-policy' -l verb -x -a 'export acquire list persist revoke' -d 'What the exit status is about'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from show' -l all-chunks -d 'Every chunk'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from quota; and not __fish_seen_subcommand_from ls set' -a 'ls set'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from quota' -l uid -x -d 'This uid'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from quota' -l gid -x -d 'Each uid in this group'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from quota' -l scope -x -d 'In this scope'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from quota' -l clear -d 'Take back what was set'
+for limit in sessions exports chunks bytes descriptors leases stagings waits tickets groups events requests connects
+  complete -c hipbrokerctl -n '__fish_seen_subcommand_from quota' -l $limit -x -d 'Limit'
+end
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from metrics' -l file -r -F -d 'Write them there'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from ping' -l wait -x -d 'Seconds to wait for a daemon'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from doctor' -l peers -d 'Compare every pair of GPUs'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from doctor' -l again -d 'Try the runtime out anew'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from doctor' -l pins -d 'Memory in use, and what explains it'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from doctor' -l root -r -F -d 'Where the files of the node begin'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
 complete -c hipbrokerctl -l socket -r -F -d 'Socket of the daemon'
 complete -c hipbrokerctl -l timeout -x -d 'Seconds for the whole verb'

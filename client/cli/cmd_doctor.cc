@@ -36,10 +36,15 @@ void add_doctor(Cli& cli) {
   verb->fallthrough();
   verb->add_flag("--peers", what->peers, "Compare what every GPU reads and writes in memory of every other");
   verb->add_flag("--again", what->again, "Try the runtime out anew, whatever is remembered of it");
+  verb->add_option("--root", what->root,
+                   "Where the files of the node begin, /proc, /sys, /boot, /etc, /run: of an image, a chroot")
+      ->type_name("DIR");
   verb->add_flag("--pins", *pins,
                  "Only: memory in use on every GPU, and how much of it the broker can explain");
   verb->callback([&cli, what, pins] {
     cli.run = [&cli, what, pins]() -> std::string {
+      // The library finds the GPUs of the kernel there, too.
+      if (!what->root.empty()) ::setenv("HIPBROKER_SYSFS_ROOT", what->root.c_str(), 1);
       if (*pins) return pins_of(cli.options);
       const Progress progress;
       const Diagnosis diagnosis =

@@ -13,12 +13,6 @@
 namespace hb::cli {
 namespace {
 
-std::uint64_t read_number(const char* path) {
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path, "re"), std::fclose);
-  unsigned long long value = 0;
-  return file != nullptr && std::fscanf(file.get(), "%llu", &value) == 1 ? value : 0;
-}
-
 std::uint64_t open_descriptors() {
   DIR* const folder = ::opendir("/proc/self/fd");
   if (folder == nullptr) return 0;
@@ -46,7 +40,7 @@ void ask_daemon(const Options& options, Diagnosis& out) {
 
 }  // namespace
 
-Limits Limits::read() {
+Limits Limits::read(const Node& node) {
   Limits out;
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
@@ -54,7 +48,7 @@ Limits Limits::read() {
     out.descriptors_hard = limit.rlim_max == RLIM_INFINITY ? UINT64_MAX : limit.rlim_max;
   }
   out.descriptors_open = open_descriptors();
-  out.max_map_count = read_number("/proc/sys/vm/max_map_count");
+  out.max_map_count = node.max_map_count;
   return out;
 }
 
@@ -88,7 +82,8 @@ std::vector<const hb_hip_pair*> Diagnosis::pairs() const {
 Diagnosis diagnose(const Options& options, const DoctorOptions& what,
                    const std::function<void(const std::string&)>& tell) {
   Diagnosis out;
-  out.limits = Limits::read();
+  out.node = read_node(what.root);
+  out.limits = Limits::read(out.node);
   tell("asking the daemon");
   ask_daemon(options, out);
   tell("loading the HIP runtime");

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "connection.h"
+#include "node.h"
 
 namespace hb::cli {
 
@@ -30,7 +31,7 @@ struct Limits {
   std::uint64_t descriptors_soft = 0;
   std::uint64_t descriptors_hard = 0;  // UINT64_MAX: unlimited
   std::uint64_t max_map_count = 0;     // 0: not readable
-  [[nodiscard]] static Limits read();
+  [[nodiscard]] static Limits read(const Node& node);
   // Chunks that one process can hold, each a descriptor and a mapping.
   [[nodiscard]] std::uint64_t chunks() const;
 };
@@ -48,6 +49,7 @@ struct Diagnosis {
   std::unique_ptr<hb_hip_look, CloseLook> look;
   std::vector<Tried> tried;  // one a device of the look
   Limits limits;
+  Node node;
   bool daemon_answers = false;
   hb_client_info daemon = HB_CLIENT_INFO_INIT;
   std::string daemon_error;
@@ -64,6 +66,7 @@ struct Diagnosis {
 struct DoctorOptions {
   bool peers = false;
   bool again = false;
+  std::string root;  // of the files of the node; "": this machine's
 };
 // `tell` is called before what takes long.
 [[nodiscard]] Diagnosis diagnose(const Options& options, const DoctorOptions& what,
@@ -71,6 +74,7 @@ struct DoctorOptions {
 
 // Worst first.
 [[nodiscard]] std::vector<Problem> problems_of(const Diagnosis& diagnosis);
+void judge_node(const Node& node, std::vector<Problem>& out);
 [[nodiscard]] Grade worst_of(const std::vector<Problem>& problems);
 
 }  // namespace hb::cli

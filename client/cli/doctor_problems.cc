@@ -271,12 +271,6 @@ void judge_limits(const Diagnosis& d, Problems& out) {
          fmt::format("RLIMIT_NOFILE is {}: memory in more than {} chunks cannot be shared by one process",
                      limits.descriptors_soft, limits.chunks()),
          more_descriptors(limits) + "; or larger chunks"});
-  constexpr std::uint64_t kUsualMaps = 65'530;
-  if (limits.max_map_count != 0 && limits.max_map_count < kUsualMaps)
-    out.push_back(
-        {Grade::kNote, "few_mappings",
-         fmt::format("vm.max_map_count is {}; each chunk of an import is a mapping", limits.max_map_count),
-         fmt::format("sysctl vm.max_map_count={}", kUsualMaps)});
 }
 
 void judge_peers(const Diagnosis& d, Problems& out) {
@@ -331,6 +325,7 @@ std::vector<Problem> problems_of(const Diagnosis& d) {
   judge_peers(d, out);
   judge_hidden(d, out);
   judge_issues(d, out);
+  judge_node(d.node, out);
   judge_limits(d, out);
   std::ranges::stable_sort(out, std::ranges::greater(), &Problem::grade);
   return out;

@@ -54,6 +54,38 @@ std::string limits_text(const Limits& l) {
       format_bytes(std::min(l.chunks(), UINT64_MAX / kSmallChunk) * kSmallChunk));
 }
 
+std::string node_text(const Node& node) {
+  std::string out = node.config.empty()
+                        ? "configuration of the kernel unknown"
+                        : fmt::format("{} {}, {} {}", kMoveNotify, node.has(kMoveNotify) ? "yes" : "no",
+                                      kPeerToPeer, node.has(kPeerToPeer) ? "yes" : "no");
+  out += node.unit.path.empty()
+             ? ", no unit of systemd"
+             : fmt::format(", {}: LimitNOFILE {}, FileDescriptorStoreMax {}", safe(node.unit.path.c_str()),
+                           node.unit.nofile ? limit_text(*node.unit.nofile) : "not set",
+                           node.unit.stored_fds ? limit_text(*node.unit.stored_fds) : "not set");
+  for (const PlaceOnDisk& place : node.places)
+    out += fmt::format(", {} {:04o} of uid {}", place.path, place.mode, place.uid);
+  return out;
+}
+
+Json node_json(const Node& node) {
+  const auto number = [](const std::optional<std::uint64_t>& n) { return n ? Json(*n) : Json(nullptr); };
+  const auto option = [&node](const char* name) {
+    return node.config.empty() ? Json(nullptr) : Json(node.has(name));
+  };
+  Json places = Json::array();
+  for (const PlaceOnDisk& place : node.places)
+    places.push_back({{"path", place.path}, {"mode", fmt::format("{:04o}", place.mode)}, {"uid", place.uid}});
+  return {{"release", string_or_null(node.release.c_str())},
+          {"dmabuf_move_notify", option(kMoveNotify)},
+          {"pci_p2pdma", option(kPeerToPeer)},
+          {"unit", string_or_null(node.unit.path.c_str())},
+          {"limit_nofile", number(node.unit.nofile)},
+          {"file_descriptor_store_max", number(node.unit.stored_fds)},
+          {"places", std::move(places)}};
+}
+
 Table device_table(const Diagnosis& d) {
   Table table({{"GPU", kRight},
                {"UUID", Column::Align::kLeft, 8, 4},
@@ -149,6 +181,7 @@ std::string doctor_text(const Diagnosis& d, const std::vector<Problem>& problems
       field("daemon", d.daemon_answers ? fmt::format("{} at {}", safe(d.daemon.daemon), safe(d.daemon.socket))
                                        : "none answers");
   out += field("limits", limits_text(d.limits));
+  out += field("node", node_text(d.node));
   if (!d.tried.empty()) out += '\n' + device_table(d).render(style);
   if (!d.pairs().empty()) out += '\n' + pair_table(d).render(style);
 
@@ -228,6 +261,7 @@ Json doctor_json(const Diagnosis& d, const std::vector<Problem>& problems) {
             {"descriptors_hard", limit(d.limits.descriptors_hard)},
             {"max_map_count", d.limits.max_map_count == 0 ? Json(nullptr) : Json(d.limits.max_map_count)},
             {"chunks", d.limits.chunks()}}},
+          {"node", node_json(d.node)},
           {"devices", std::move(devices)},
           {"issues", std::move(issues)},
           {"pairs", std::move(pairs)},

@@ -10,12 +10,13 @@ namespace hb::cli {
 // on them.
 enum Exit : int {
   kOk = 0,
-  kRefused = 1,    // the daemon answered no (doctor: warnings)
-  kBroken = 2,     // doctor: something does not work
-  kStillHeld = 3,  // done, and somebody still maps the memory
-  kUsage = 64,     // the command line is wrong
-  kNoDaemon = 69,  // nobody answers
-  kLocal = 71,     // something failed on this side, before or after the daemon
+  kRefused = 1,     // the daemon answered no (doctor: warnings)
+  kBroken = 2,      // doctor: something does not work
+  kStillHeld = 3,   // done, and somebody still maps the memory
+  kNotAllowed = 4,  // check-policy: the verdict is no
+  kUsage = 64,      // the command line is wrong
+  kNoDaemon = 69,   // nobody answers
+  kLocal = 71,      // something failed on this side, before or after the daemon
 };
 
 [[nodiscard]] constexpr int exit_code_of(hb_status status) {

@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
   app.add_flag("--no-header", no_header, "No titles above tables");
   app.footer(
       "Exit status: 0 done, 1 refused by the daemon (doctor: warnings), 2 doctor: broken, 3 still held,\n"
-      "64 wrong command line, 69 no daemon, 71 something failed on this side.");
+      "4 check-policy: not allowed, 64 wrong command line, 69 no daemon, 71 something failed on this side.");
 
   Cli cli{app, options, {}, kOk};
   add_ls(cli);
@@ -61,6 +61,10 @@ int main(int argc, char** argv) {
   add_who(cli);
   add_why(cli);
   add_revoke(cli);
+  add_check_policy(cli);
+  add_reload(cli);
+  add_quota(cli);
+  add_metrics(cli);
   add_ping(cli);
   add_doctor(cli);
   add_version(cli);
@@ -78,7 +82,8 @@ int main(int argc, char** argv) {
     const std::vector<std::string> rest = app.remaining();
     if (app.get_subcommands().empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
       message = (rest.empty() ? "" : fmt::format("'{}' is no verb; ", rest.front())) +
-                "say what to do: ls, show, who, why, revoke, ping, doctor, version or completion";
+                "say what to do: ls, show, who, why, revoke, check-policy, reload, quota, metrics, ping, doctor, version or "
+                "completion";
     return fail("", message + "; see hipbrokerctl --help", kUsage);
   }
   options.header = !no_header;

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "wire/amount.h"
 #include "wire/name.h"
 
 namespace hb::cli {
@@ -44,7 +45,27 @@ double seconds_in(std::string text) {
   return value * factor;
 }
 
+constexpr std::string_view kUnlimited = "unlimited";
+
+std::optional<std::uint64_t> read_limit(const std::string& text, bool of_bytes) {
+  if (text == kUnlimited) return UINT64_MAX;
+  return of_bytes ? parse_bytes(text) : parse_count(text);
+}
+
 }  // namespace
+
+CLI::Validator limit(bool of_bytes) {
+  return validator([of_bytes](std::string& text) -> std::string {
+    if (read_limit(text, of_bytes)) return {};
+    return fmt::format("\"{}\" is no limit, expected {}, or unlimited", escape_for_display(text),
+                       of_bytes ? "bytes, with K, M, G or T for a power of 1024, like 300G"
+                                : "a number, with k, M or G for a power of 1000, like 200k");
+  });
+}
+
+std::uint64_t limit_value(const std::string& text, bool of_bytes) {
+  return read_limit(text, of_bytes).value_or(0);
+}
 
 CLI::Validator duration() {
   return validator([](std::string& text) -> std::string {

@@ -16,5 +16,8 @@ inline constexpr double kMostSeconds = 1e9;
 [[nodiscard]] CLI::Validator duration();
 [[nodiscard]] std::uint64_t duration_ns(const std::string& text);  // of one that passed; "" is 0
 [[nodiscard]] CLI::Validator whole_number(std::uint64_t most);     // decimal digits alone
+// A limit: "300G" of bytes, "200k" of what is counted; "unlimited".
+[[nodiscard]] CLI::Validator limit(bool of_bytes);
+[[nodiscard]] std::uint64_t limit_value(const std::string& text, bool of_bytes);  // of one that passed
 
 }  // namespace hb::cli

@@ -9,6 +9,21 @@
 namespace hb::client {
 namespace {
 
+const char* lifetime_name(std::uint32_t lifetime) {
+  switch (lifetime) {
+    case 0:
+      return "owner";
+    case 1:
+      return "linger";
+    case 2:
+      return "persist";
+    default:
+      return "unknown";
+  }
+}
+
+}  // namespace
+
 const char* state_name(std::uint32_t state) {
   switch (state) {
     case 1:
@@ -27,21 +42,6 @@ const char* state_name(std::uint32_t state) {
       return "unknown";
   }
 }
-
-const char* lifetime_name(std::uint32_t lifetime) {
-  switch (lifetime) {
-    case 0:
-      return "owner";
-    case 1:
-      return "linger";
-    case 2:
-      return "persist";
-    default:
-      return "unknown";
-  }
-}
-
-}  // namespace
 
 const std::vector<hb_device_id>& Texts::keep(const std::vector<msg::Device>& devices) {
   std::vector<hb_device_id>& out = devices_.emplace_back();

@@ -27,6 +27,8 @@ class Texts {
   std::deque<std::vector<hb_device_id>> devices_;
 };
 
+// Of an export, by its number on the wire.
+[[nodiscard]] const char* state_name(std::uint32_t state);
 [[nodiscard]] hb_process process_of(const msg::Process& from, Texts& texts);
 [[nodiscard]] hb_listed listed_of(const msg::ExportInfo& from, Texts& texts);
 [[nodiscard]] hb_held held_of(const msg::Holder& from, Texts& texts);

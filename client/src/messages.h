@@ -16,6 +16,8 @@
 #include "messages_group.h"
 #include "messages_life.h"
 #include "messages_look.h"
+#include "messages_policy.h"
+#include "messages_quotas.h"
 #include "messages_session.h"
 #include "wire/expected.h"
 
@@ -63,10 +65,12 @@ template <typename Message>
   X(SharePage) X(Withdraw) X(List) X(Show) X(Who) X(Ping) X(Status)                                 \
   X(Change) X(Refresh) X(Revoke) X(Suspend) X(Unmapped) X(Claim) X(MakeTicket) X(DropTicket)        \
   X(Subscribe) X(TakeEvents) X(Publish) X(WaitStep) X(AckStep) X(WaitAcks)                          \
-  X(Join) X(Ready) X(GroupAppend) X(Leave)
+  X(Join) X(Ready) X(GroupAppend) X(Leave)                                                          \
+  X(Reload) X(CheckPolicy) X(QuotaSet) X(QuotaList)
 #define HB_EVERY_RECEIVED_MESSAGE(X)                                                                \
   X(HelloReply) X(Error) X(ExportReply) X(AcquireReply) X(FetchReply) X(SharePageReply)             \
   X(WithdrawReply) X(ListReply) X(ShowReply) X(WhoReply) X(PingReply) X(StatusReply)                \
   X(RefreshReply) X(MakeTicketReply) X(DropTicketReply) X(SubscribeReply) X(TakeEventsReply)        \
-  X(PublishReply) X(WaitStepReply) X(WaitAcksReply) X(JoinReply) X(ReadyReply) X(GroupAppendReply)
+  X(PublishReply) X(WaitStepReply) X(WaitAcksReply) X(JoinReply) X(ReadyReply) X(GroupAppendReply)   \
+  X(ReloadReply) X(CheckPolicyReply) X(QuotaSetReply) X(QuotaListReply)
 // clang-format on

@@ -36,7 +36,8 @@ template <typename Value>
 inline constexpr bool kIsRepeated<std::span<const Value>> = !std::is_same_v<std::span<const Value>, Bytes>;
 // proto3 writes repeated numbers as one field, and has to read them one by one, too.
 template <typename Value>
-inline constexpr bool kIsPacked = std::is_same_v<Value, std::vector<std::uint64_t>>;
+inline constexpr bool kIsPacked =
+    std::is_same_v<Value, std::vector<std::uint64_t>> || std::is_same_v<Value, std::vector<std::uint32_t>>;
 
 // ---- writing -----------------------------------------------------------------------------------
 
@@ -153,7 +154,7 @@ bool read_field(protozero::pbf_reader& reader, const FieldType& field, Message& 
           refusal = {field.name, FieldType::kMax};
           return true;
         }
-        value.push_back(entry);
+        value.push_back(static_cast<typename Value::value_type>(entry));
       }
       return true;
     }

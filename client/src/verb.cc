@@ -60,6 +60,14 @@ const char* verb(FrameType type) {
       return "word that a rank is ready";
     case FrameType::kGroupAppend:
       return "append of a group";
+    case FrameType::kReload:
+      return "reload";
+    case FrameType::kCheckPolicy:
+      return "check of the policy";
+    case FrameType::kQuotaSet:
+      return "setting of a quota";
+    case FrameType::kQuotaList:
+      return "list of quotas";
     default:
       return "request";
   }

@@ -2,30 +2,36 @@
 // Copyright (c) 2026 the hipbroker authors
 #include "app/administration.h"
 
-#include <utility>
+#include <variant>
 
 namespace hb::app {
 namespace {
 
+template <class... Cases>
+struct Overloaded : Cases... {
+  using Cases::operator()...;
+};
+
 using Answer = tl::expected<ipc::AdminReply, ipc::EdgeError>;
 
-template <class... Handlers>
-struct Overloaded : Handlers... {
-  using Handlers::operator()...;
-};
+Answer unsupported(const char* what) {
+  return tl::unexpected(ipc::edge_error(HB_UNSUPPORTED, std::string("this daemon has no ") + what));
+}
 
 }  // namespace
 
 Answer Administration::carry_out(ipc::AdminRequest request) {
   return std::visit(
-      Overloaded{
-          [&](ipc::ScopeAdd& add) -> Answer { return scopes_.add(std::move(add)); },
-          [&](const ipc::ScopeRemove& remove) -> Answer { return scopes_.remove(remove.name); },
-          [&](const ipc::ScopeList& list) -> Answer { return scopes_.list(list.cursor); },
-          [](const auto&) -> Answer {
-            return tl::unexpected(ipc::edge_error(HB_UNSUPPORTED, "this daemon does not do that yet"));
-          },
-      },
+      Overloaded{[this](const ipc::Reload&) { return Answer(ipc::AdminReply(policy_.reload())); },
+                 [this](const ipc::CheckPolicy& asked) {
+                   return policy_.check(asked).map(
+                       [](ipc::PolicyChecked checked) { return ipc::AdminReply(std::move(checked)); });
+                 },
+                 [](const ipc::ScopeAdd&) { return unsupported("scopes"); },
+                 [](const ipc::ScopeRemove&) { return unsupported("scopes"); },
+                 [](const ipc::ScopeList&) { return unsupported("scopes"); },
+                 [](const ipc::QuotaSet&) { return unsupported("quotas of its own"); },
+                 [](const ipc::AuditRead&) { return unsupported("audit trail"); }},
       request);
 }
 

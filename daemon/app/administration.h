@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
 //
-// What is asked on the admin socket, handed to the one that knows the noun: administration_*.h.
+// What the admin socket asks of the daemon as a whole, handed to whom it is for.
 #pragma once
 
-#include "app/administration_scopes.h"
+#include "app/administration_policy.h"
 #include "ipc/administration.h"
 
 namespace hb::app {
 
-class Administration final : public ipc::Administration {
+class Administration : public ipc::Administration {
  public:
-  explicit Administration(ScopeAdministration& scopes) : scopes_(scopes) {}
-
+  explicit Administration(PolicyAdministration& policy) : policy_(policy) {}
   [[nodiscard]] tl::expected<ipc::AdminReply, ipc::EdgeError> carry_out(ipc::AdminRequest request) override;
 
  private:
-  ScopeAdministration& scopes_;
+  PolicyAdministration& policy_;
 };
 
 }  // namespace hb::app

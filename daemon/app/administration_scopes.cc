@@ -61,8 +61,6 @@ tl::expected<void, ipc::EdgeError> ScopeAdministration::make(const StoredScope& 
   scope->id = core::ScopeId{++last_id_};
   scope->name = wanted.name;
   scope->uids = wanted.uids;
-  if (!wanted.each.empty())
-    scope->limits = std::make_shared<const core::LimitSet>(with(core::LimitSet::built_in(), wanted.each));
   parts_.engine.add_scope(scope->id, scope->name, with(core::LimitSet::unlimited(), wanted.total));
   parts_.engine.note_fds(1);
   Made& made = made_[scope->id];

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ipc/rights.h"
+#include "conf/errors.h"
 #include "observe/log.h"
 #include "os/handle_probe.h"
 #include "wire/expected.h"
@@ -21,16 +21,14 @@ inline constexpr const char* kDefaultSocket = "/run/hipbroker/broker.sock";
 struct Config {
   std::optional<std::string> socket;
   std::optional<std::string> admin_socket;
+  std::optional<std::string> policy;  // the policy file
   std::optional<observe::Level> log_level;
   std::optional<std::uint64_t> ended_exports;         // [limits]
   std::optional<std::uint64_t> ended_export_seconds;  // [limits]
   std::vector<os::DriverRule> allow_driver;           // [handles]
-  ipc::Rights rights;                                 // [policy]
 };
 
-// Each error is one line: "FILE:LINE:COLUMN: what is wrong; the way out". All of them at once, except that
-// behind a syntax error nothing is read.
-using ConfigErrors = std::vector<std::string>;
+using ConfigErrors = conf::Errors;
 
 [[nodiscard]] tl::expected<Config, ConfigErrors> parse_config(std::string_view text, const std::string& file);
 [[nodiscard]] tl::expected<Config, ConfigErrors> read_config(const std::string& file);

@@ -1,221 +1,75 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
-#define TOML_EXCEPTIONS 0
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <toml++/toml.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
-#include <numeric>
-#include <span>
 
 #include "app/config.h"
 #include "app/socket_rule.h"
+#include "conf/file.h"
+#include "conf/reader.h"
 #include "wire/limits.h"
 #include "wire/name.h"
-#include "wire/sys_error.h"
-#include "wire/unique_fd.h"
 
 namespace hb::app {
 namespace {
 
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({substituted, row[j] + 1, row[j - 1] + 1}));
-    }
-  }
-  return row.back();
-}
+using conf::Reader;
 
-std::optional<std::string_view> nearest(std::string_view word, std::span<const std::string_view> known) {
-  if (known.empty()) return std::nullopt;
-  const auto best = std::min_element(known.begin(), known.end(), [word](auto a, auto b) {
-    return edit_distance(word, a) < edit_distance(word, b);
-  });
-  return edit_distance(word, *best) <= std::max<std::size_t>(2, best->size() / 3) ? std::optional(*best)
-                                                                                  : std::nullopt;
-}
-
-std::string type_name(const toml::node& node) {
-  switch (node.type()) {
-    case toml::node_type::string:
-      return "a string";
-    case toml::node_type::integer:
-      return "an integer";
-    case toml::node_type::floating_point:
-      return "a floating-point number";
-    case toml::node_type::boolean:
-      return "a boolean";
-    case toml::node_type::array:
-      return "an array";
-    case toml::node_type::table:
-      return "a table";
-    default:
-      return "a date or time";
-  }
-}
-
-class Reader {
- public:
-  explicit Reader(const std::string& file) : file_(escape_for_display(file)) {}
-
-  void error(const toml::source_region& where, const std::string& text) {
-    errors_.push_back({where.begin.line, where.begin.column, text});
-  }
-
-  void check_keys(const toml::table& table, const std::string& name,
-                  std::span<const std::string_view> known) {
-    for (const auto& [key, node] : table) {
-      if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
-      std::string text = "unknown key \"" + escape_for_display(key.str()) + "\"";
-      if (!name.empty()) text += " in [" + name + "]";
-      if (const auto meant = nearest(key.str(), known))
-        text += "; did you mean \"" + std::string(*meant) + "\"?";
-      error(key.source(), text);
-    }
-  }
-
-  const toml::table* table(const toml::table& parent, std::string_view key) {
-    const toml::node* node = parent.get(key);
-    if (node == nullptr) return nullptr;
-    if (const toml::table* found = node->as_table()) return found;
-    error(node->source(),
-          std::string(key) + " is " + type_name(*node) + ", expected the table [" + std::string(key) + "]");
-    return nullptr;
-  }
-
-  std::optional<std::string> string(const toml::table& parent, std::string_view key) {
-    const toml::node* node = parent.get(key);
-    if (node == nullptr) return std::nullopt;
-    if (const auto* value = node->as_string()) return value->get();
-    error(node->source(), std::string(key) + " is " + type_name(*node) + ", expected a string");
+std::optional<std::string> socket_path(Reader& reader, const toml::table& parent, std::string_view key) {
+  auto value = reader.string(parent, key);
+  if (!value) return std::nullopt;
+  if (const auto fault = fault_of_socket_path(*value)) {
+    reader.error(parent.get(key)->source(), std::string(key) + " is " + *fault);
     return std::nullopt;
   }
+  return value;
+}
 
-  std::optional<std::string> path(const toml::table& parent, std::string_view key) {
-    auto value = string(parent, key);
-    if (!value) return std::nullopt;
-    if (const auto fault = fault_of_socket_path(*value)) {
-      error(parent.get(key)->source(), std::string(key) + " is " + *fault);
-      return std::nullopt;
-    }
-    return value;
+// Of a file that is read again later, whatever the working directory is by then.
+std::optional<std::string> file_path(Reader& reader, const toml::table& parent, std::string_view key) {
+  auto value = reader.string(parent, key);
+  if (!value) return std::nullopt;
+  if (value->starts_with('/') && value->find('\0') == std::string::npos) return value;
+  reader.error(parent.get(key)->source(), std::string(key) + " is " + conf::shown(*parent.get(key)) +
+                                              ", expected the absolute path of a file");
+  return std::nullopt;
+}
+
+// The admin socket against the other one, of which either may come by default.
+void check_pair(Reader& reader, const toml::table& root, const Config& config) {
+  const std::string socket = config.socket.value_or(kDefaultSocket);
+  if (config.admin_socket && same_socket_path(*config.admin_socket, socket)) {
+    reader.error(root.get("admin_socket")->source(),
+                 "admin_socket is \"" + escape_for_display(*config.admin_socket) + "\", the same socket as " +
+                     (config.socket ? "socket" : "the default of socket") +
+                     "; leave it out or choose another");
   }
-
-  // The admin socket against the other one, of which either may come by default.
-  void check_pair(const toml::table& root, const Config& config) {
-    const std::string socket = config.socket.value_or(kDefaultSocket);
-    if (config.admin_socket && same_socket_path(*config.admin_socket, socket)) {
-      error(root.get("admin_socket")->source(),
-            "admin_socket is \"" + escape_for_display(*config.admin_socket) + "\", the same socket as " +
-                (config.socket ? "socket" : "the default of socket") + "; leave it out or choose another");
-    }
-    if (!config.socket || root.contains("admin_socket")) return;
-    if (const auto fault = fault_of_admin_socket_beside(socket)) {
-      error(root.get("socket")->source(), "socket is " + *fault);
-    }
+  if (!config.socket || root.contains("admin_socket")) return;
+  if (const auto fault = fault_of_admin_socket_beside(socket)) {
+    reader.error(root.get("socket")->source(), "socket is " + *fault);
   }
+}
 
-  std::optional<std::uint64_t> number(const toml::table& parent, std::string_view key, std::uint64_t least,
-                                      std::uint64_t most) {
-    const toml::node* node = parent.get(key);
-    if (node == nullptr) return std::nullopt;
-    const auto* value = node->as_integer();
-    if (value == nullptr) {
-      error(node->source(), std::string(key) + " is " + type_name(*node) + ", expected an integer");
-      return std::nullopt;
-    }
-    const std::int64_t got = value->get();
-    if (got < 0 || static_cast<std::uint64_t>(got) < least || static_cast<std::uint64_t>(got) > most) {
-      error(node->source(), std::string(key) + " is " + std::to_string(got) + ", expected " +
-                                std::to_string(least) + " to " + std::to_string(most));
-      return std::nullopt;
-    }
-    return static_cast<std::uint64_t>(got);
+void read_drivers(Reader& reader, const toml::table& handles, std::vector<os::DriverRule>& out) {
+  const toml::node* node = handles.get("allow_driver");
+  if (node == nullptr) return;
+  const toml::array* list = node->as_array();
+  if (list == nullptr) {
+    reader.error(node->source(),
+                 "allow_driver is " + conf::type_name(*node) + ", expected an array of strings");
+    return;
   }
-
-  void drivers(const toml::table& handles, std::vector<os::DriverRule>& out) {
-    const toml::node* node = handles.get("allow_driver");
-    if (node == nullptr) return;
-    const toml::array* list = node->as_array();
-    if (list == nullptr) {
-      error(node->source(), "allow_driver is " + type_name(*node) + ", expected an array of strings");
-      return;
-    }
-    for (const toml::node& entry : *list) {
-      const auto* text = entry.as_string();
-      const auto rule = text != nullptr ? parse_driver_rule(text->get()) : std::nullopt;
-      if (rule) {
-        out.push_back(*rule);
-      } else {
-        const std::string shown =
-            text != nullptr ? "\"" + escape_for_display(text->get()) + "\"" : type_name(entry);
-        error(entry.source(),
-              "allow_driver holds " + shown + ", expected \"char MAJOR:MINOR\" or \"anon NAME\"");
-      }
+  for (const toml::node& entry : *list) {
+    const auto* text = entry.as_string();
+    const auto rule = text != nullptr ? parse_driver_rule(text->get()) : std::nullopt;
+    if (rule) {
+      out.push_back(*rule);
+    } else {
+      const std::string said = text != nullptr ? conf::shown(entry) : conf::type_name(entry);
+      reader.error(entry.source(),
+                   "allow_driver holds " + said + ", expected \"char MAJOR:MINOR\" or \"anon NAME\"");
     }
   }
-
-  // Numbers, since names could change their meaning without the daemon noticing.
-  std::vector<std::uint32_t> ids(const toml::table& parent, std::string_view key) {
-    std::vector<std::uint32_t> out;
-    const toml::node* node = parent.get(key);
-    if (node == nullptr) return out;
-    const toml::array* list = node->as_array();
-    if (list == nullptr) {
-      error(node->source(), std::string(key) + " is " + type_name(*node) + ", expected an array of integers");
-      return out;
-    }
-    for (const toml::node& entry : *list) {
-      const auto* value = entry.as_integer();
-      if (value != nullptr && value->get() >= 0 && value->get() < UINT32_MAX) {
-        out.push_back(static_cast<std::uint32_t>(value->get()));
-        continue;
-      }
-      error(entry.source(), std::string(key) + " holds " +
-                                (value == nullptr ? type_name(entry) : std::to_string(value->get())) +
-                                ", expected numbers from 0 to " + std::to_string(UINT32_MAX - 1));
-    }
-    return out;
-  }
-
-  [[nodiscard]] ConfigErrors take_errors() {
-    std::stable_sort(errors_.begin(), errors_.end(), [](const Found& a, const Found& b) {
-      return std::pair(a.line, a.column) < std::pair(b.line, b.column);
-    });
-    ConfigErrors lines;
-    for (const Found& found : errors_) {
-      lines.push_back(file_ + ":" + std::to_string(found.line) + ":" + std::to_string(found.column) + ": " +
-                      found.text);
-    }
-    return lines;
-  }
-
- private:
-  struct Found {
-    std::uint32_t line = 0;
-    std::uint32_t column = 0;
-    std::string text;
-  };
-  std::string file_;
-  std::vector<Found> errors_;
-};
-
-constexpr std::uint64_t kMostFileBytes = 1u << 20;
-
-std::string kind_of(mode_t mode) {
-  if (S_ISDIR(mode)) return "a directory";
-  if (S_ISFIFO(mode)) return "a FIFO";
-  return S_ISCHR(mode) || S_ISBLK(mode) ? "a device" : "a special file";
 }
 
 bool parse_number(std::string_view text, std::uint32_t& out) {
@@ -247,20 +101,20 @@ tl::expected<Config, ConfigErrors> parse_config(std::string_view text, const std
                                                  "limits", "handles",      "policy"};
   constexpr std::array<std::string_view, 2> kLimits{"ended_exports", "ended_export_seconds"};
   constexpr std::array<std::string_view, 1> kHandles{"allow_driver"};
-  constexpr std::array<std::string_view, 2> kPolicy{"persist_uids", "persist_gids"};
 
   const toml::parse_result parsed = toml::parse(text, file);
   Reader reader(file);
   if (!parsed) {
-    reader.error(parsed.error().source(), std::string(parsed.error().description()));
+    reader.syntax_error(parsed.error());
     return tl::unexpected(reader.take_errors());
   }
   const toml::table& root = parsed.table();
   Config config;
   reader.check_keys(root, "", kTop);
-  config.socket = reader.path(root, "socket");
-  config.admin_socket = reader.path(root, "admin_socket");
-  reader.check_pair(root, config);
+  config.socket = socket_path(reader, root, "socket");
+  config.admin_socket = socket_path(reader, root, "admin_socket");
+  check_pair(reader, root, config);
+  config.policy = file_path(reader, root, "policy");
   if (const auto level = reader.string(root, "log_level")) {
     config.log_level = observe::level_from_name(*level);
     if (!config.log_level) {
@@ -276,44 +130,16 @@ tl::expected<Config, ConfigErrors> parse_config(std::string_view text, const std
   }
   if (const toml::table* handles = reader.table(root, "handles")) {
     reader.check_keys(*handles, "handles", kHandles);
-    reader.drivers(*handles, config.allow_driver);
-  }
-  if (const toml::table* policy = reader.table(root, "policy")) {
-    reader.check_keys(*policy, "policy", kPolicy);
-    config.rights.persist_uids = reader.ids(*policy, "persist_uids");
-    config.rights.persist_gids = reader.ids(*policy, "persist_gids");
+    read_drivers(reader, *handles, config.allow_driver);
   }
   if (ConfigErrors errors = reader.take_errors(); !errors.empty()) return tl::unexpected(std::move(errors));
   return config;
 }
 
 tl::expected<Config, ConfigErrors> read_config(const std::string& file) {
-  const auto refuse = [&file](const std::string& why) {
-    return tl::unexpected(ConfigErrors{escape_for_display(file) + ": " + why});
-  };
-  // Without O_NONBLOCK the open of a FIFO waits for a writer, and what it is cannot be told before.
-  const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  if (!fd) return refuse(SysError::last("open").text());
-  struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) return refuse(SysError::last("fstat").text());
-  if (!S_ISREG(status.st_mode)) return refuse("is " + kind_of(status.st_mode) + ", expected a regular file");
-  const auto too_large = [&refuse](std::uint64_t bytes) {
-    return refuse("has " + std::to_string(bytes) + " bytes, the limit is " + std::to_string(kMostFileBytes));
-  };
-  if (static_cast<std::uint64_t>(status.st_size) > kMostFileBytes) {
-    return too_large(static_cast<std::uint64_t>(status.st_size));
-  }
-  std::string text;
-  std::array<char, 4096> buffer{};
-  for (;;) {
-    const ssize_t bytes = ::read(fd.get(), buffer.data(), buffer.size());
-    if (bytes < 0 && errno == EINTR) continue;
-    if (bytes < 0) return refuse(SysError::last("read").text());
-    if (bytes == 0) return parse_config(text, file);
-    text.append(buffer.data(), static_cast<std::size_t>(bytes));
-    // It grew since fstat(), or is of a file system that says 0.
-    if (text.size() > kMostFileBytes) return too_large(text.size());
-  }
+  const auto text = conf::read_file(file);
+  if (!text) return tl::unexpected(text.error());
+  return parse_config(*text, file);
 }
 
 }  // namespace hb::app

@@ -138,6 +138,15 @@ tl::expected<core::BrokerConfig, std::string> broker_config(const Settings& sett
   return config;
 }
 
+// Each time it comes. Until the loop runs it is kept by signal_set.
+void reload_at(boost::asio::signal_set& hangup, PolicyAdministration& policy) {
+  hangup.async_wait([&hangup, &policy](const boost::system::error_code& error, int /*number*/) {
+    if (error) return;
+    static_cast<void>(policy.reload());
+    reload_at(hangup, policy);
+  });
+}
+
 }  // namespace
 
 int run_daemon(const Settings& settings) {
@@ -156,6 +165,7 @@ int run_daemon(const Settings& settings) {
 
   boost::asio::io_context io(1);
   boost::asio::signal_set signals(io, SIGTERM, SIGINT);
+  boost::asio::signal_set hangup(io, SIGHUP);
   // After everything that stays open is open.
   const auto config = broker_config(settings, *limit);
   if (!config) {
@@ -163,8 +173,13 @@ int run_daemon(const Settings& settings) {
     close_place(places->admin);
     return fail(kExitLocal, config.error());
   }
-  ipc::Engine engine(io, *config, settings.drivers, settings.rights);
+  ipc::Engine engine(io, *config, settings.drivers,
+                     std::make_shared<const policy::Policy>(settings.policy->policy));
+  PolicyAdministration policy(engine, settings.policy_source);
+  Administration administration(policy);
   ipc::Server server(io, engine);
+  server.set_administration(&administration);
+  reload_at(hangup, policy);
   signals.async_wait([&](const boost::system::error_code& error, int number) {
     if (error) return;
     os::notify_stopping();
@@ -189,6 +204,10 @@ int run_daemon(const Settings& settings) {
                                           std::to_string(limit->limit) + ", reserve " +
                                           std::to_string(limits::fd_reserve(limit->limit)) + ", in use " +
                                           std::to_string(config->fd_base));
+  const std::vector<std::string> policy_lines = describe(*settings.policy);
+  observe::log(observe::Level::kInfo, "policy: " + policy_lines.front());
+  for (std::size_t i = 1; i < policy_lines.size(); ++i)
+    observe::log(observe::Level::kWarning, policy_lines[i]);
   os::notify_ready("serving " + status);
   io.run();
   close_place(places->broker);

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
+#include <filesystem>
 #include <utility>
 
 #include "app/socket_rule.h"
@@ -32,6 +33,7 @@ tl::expected<Settings, Exit> read_settings(int argc, const char* const* argv) {
   std::string config_file;
   std::string socket;
   std::string level;
+  std::string policy_file;
   bool user = false;
   Settings settings;
   auto* config_option =
@@ -41,7 +43,10 @@ tl::expected<Settings, Exit> read_settings(int argc, const char* const* argv) {
                                        std::string("path of the socket (default ") + kDefaultSocket +
                                            "); the admin socket is admin/admin.sock beside it");
   cli.add_flag("--user", user, "serve $XDG_RUNTIME_DIR/hipbroker/broker.sock")->excludes(socket_option);
-  cli.add_flag("--check-config", settings.check_only, "check the configuration and exit");
+  auto* policy_option =
+      cli.add_option("--policy", policy_file,
+                     std::string("policy file (default ") + policy::kDefaultFile + ", if it exists)");
+  cli.add_flag("--check,--check-config", settings.check_only, "check configuration and policy, and exit");
   auto* level_option =
       cli.add_option("--log-level", level, std::string(observe::kLevelNames) + " (default info)");
   cli.set_version_flag("--version", ipc::daemon_name());
@@ -60,12 +65,32 @@ tl::expected<Settings, Exit> read_settings(int argc, const char* const* argv) {
     return usage("hipbrokerd: --config is \"\", expected the path of a file");
   }
   if (config_option->count() == 0 && ::access(kDefaultConfig, F_OK) == 0) config_file = kDefaultConfig;
+  if (policy_option->count() != 0) {
+    if (policy_file.empty()) return usage("hipbrokerd: --policy is \"\", expected the path of a file");
+    // It is read again at a reload.
+    settings.policy_source = {std::filesystem::absolute(policy_file).string(), true};
+  }
+  conf::Errors wrong;  // of both files, so that all of it is seen at once
   if (!config_file.empty()) {
     auto read = read_config(config_file);
-    if (!read) return tl::unexpected(Exit{kExitUsage, std::move(read.error())});
-    config = std::move(*read);
+    if (read) {
+      config = std::move(*read);
+    } else {
+      wrong = std::move(read.error());
+    }
     settings.config_file = config_file;
   }
+  if (config.policy && !settings.policy_source.named) settings.policy_source = {*config.policy, true};
+  // Where the configuration is wrong it is not known which policy was meant, unless it was said here.
+  if (wrong.empty() || settings.policy_source.named) {
+    auto read = settings.policy_source.read();
+    if (read) {
+      settings.policy = std::move(*read);
+    } else {
+      wrong.insert(wrong.end(), read.error().begin(), read.error().end());
+    }
+  }
+  if (!wrong.empty()) return tl::unexpected(Exit{kExitUsage, std::move(wrong)});
 
   settings.log_level = config.log_level.value_or(observe::Level::kInfo);
   if (level_option->count() != 0) {
@@ -98,7 +123,6 @@ tl::expected<Settings, Exit> read_settings(int argc, const char* const* argv) {
   settings.ended_exports = config.ended_exports.value_or(0);
   settings.ended_export_ns = config.ended_export_seconds.value_or(0) * 1'000'000'000;
   settings.drivers = std::move(config.allow_driver);
-  settings.rights = std::move(config.rights);
   return settings;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/config.h"
+#include "app/policy_source.h"
 #include "observe/log.h"
 #include "os/handle_probe.h"
 #include "wire/expected.h"
@@ -30,7 +31,8 @@ struct Settings {
   std::uint64_t ended_exports = 0;    // 0 = the built-in limit
   std::uint64_t ended_export_ns = 0;  // 0 = the built-in limit
   std::vector<os::DriverRule> drivers;
-  ipc::Rights rights;
+  PolicySource policy_source;
+  std::optional<policy::Loaded> policy;  // read from there; always, in what read_settings() gives
   bool check_only = false;
   std::string config_file;  // read; "" = none
 };

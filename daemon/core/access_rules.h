@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "core/broker.h"
 #include "core/effect.h"
 #include "core/export_table.h"
 #include "core/types.h"
@@ -23,6 +24,10 @@ struct Core;
 
 // May `who` see the ACL and every holder?
 [[nodiscard]] bool is_owner_or_admin(const Export& exported, const Principal& who);
+
+// What `who` gets of the export at `slot`, and why, in words.
+[[nodiscard]] AccessExplained explain_access(const ExportTable& exports, std::uint32_t slot,
+                                             const Principal& who);
 
 // The node's policy, before any access list is asked. Nothing: it may.
 [[nodiscard]] std::optional<Error> refuse_verb(const Core& core, const Principal& who, Verb verb);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/access_rules.h"
 #include "core/core.h"
 #include "core/ending.h"
 #include "core/event_table.h"
@@ -206,6 +207,18 @@ void Broker::set_terms(SessionId id, Rights rights, std::shared_ptr<const LimitS
   session->principal.rights = rights;
   session->principal.limits = limits;
   if (session->account != kNoSlot) state_->core.accounts.at(session->account).limits = std::move(limits);
+}
+
+const Principal* Broker::principal_of(SessionId id) const {
+  const Session* session = state_->core.sessions.find(id);
+  return session == nullptr ? nullptr : &session->principal;
+}
+
+std::optional<AccessExplained> Broker::explain(const Principal& who, const NameRef& name) const {
+  const ExportTable& exports = state_->core.exports;
+  const Name* named = exports.find_name(who.scope, name.owner_uid.value_or(who.uid), name.name);
+  if (named == nullptr || named->current == kNoSlot) return std::nullopt;
+  return explain_access(exports, named->current, who);
 }
 
 void Broker::apply(SessionId id, std::uint64_t request_id, std::uint16_t frame_type, Request request,

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/effect.h"
+#include "core/export_state.h"
 #include "core/request.h"
 
 namespace hb::core {
@@ -31,6 +32,13 @@ struct BrokerConfig {
   // The edge carries out effect Retry. Where it does not, a waiter whose read-only level depends on facts is
   // answered without them: level intent, and the handle as its exporter gave it.
   bool retries = false;
+};
+
+struct AccessExplained {
+  ExportId id;
+  ExportState state = ExportState::kNew;
+  Access access = Access::kNone;
+  std::string reason;
 };
 
 class Broker {
@@ -66,6 +74,12 @@ class Broker {
 
   // The policy was read anew: what a live session may do and use from now on. What exists stays.
   void set_terms(SessionId session, Rights rights, std::shared_ptr<const LimitSet> limits);
+
+  // Of a live session; null when it has ended. Until the next call.
+  [[nodiscard]] const Principal* principal_of(SessionId session) const;
+
+  // What the access list of the export that bears a name would give to somebody; nothing where none bears it.
+  [[nodiscard]] std::optional<AccessExplained> explain(const Principal& who, const NameRef& name) const;
 
   // One request. `request_id` 0 = one-way: ExportAbort, Release and Cancel then have no answer. A mutating
   // request whose id was answered before gets its first answer again; an id not above one whose answer is

@@ -29,15 +29,43 @@ core::BrokerConfig with_retries(core::BrokerConfig config) {
   return config;
 }
 
+// What a principal may do and use.
+struct Terms {
+  core::Rights rights;
+  std::shared_ptr<const core::LimitSet> limits;
+};
+
+policy::Who who_of(const core::Principal& principal, const std::string& scope) {
+  return {scope.empty() ? policy::kMainScope : std::string_view(scope), principal.uid, principal.groups};
+}
+
+// The admin socket is under no policy: who mends a node must not be kept out by what is wrong with it.
+Terms terms_of(const policy::Policy& policy, const policy::SetQuotas& quotas,
+               const core::Principal& principal, const std::string& scope) {
+  static const auto kUnlimited = std::make_shared<const core::LimitSet>(core::LimitSet::unlimited());
+  if (principal.admin) return {core::Rights::all(), kUnlimited};
+  const policy::Who who = who_of(principal, scope);
+  Terms terms{policy.rights_of(who), policy.limits_of(who)};
+  if (!quotas.concerns(who)) return terms;
+  core::LimitSet limits = *terms.limits;
+  quotas.fill_into(limits, who);
+  terms.limits = std::make_shared<const core::LimitSet>(limits);
+  return terms;
+}
+
 }  // namespace
 
+std::shared_ptr<const policy::Policy> built_in_policy() {
+  return std::make_shared<const policy::Policy>(policy::Policy::built_in());
+}
+
 Engine::Engine(boost::asio::io_context& io, const core::BrokerConfig& config,
-               std::vector<os::DriverRule> drivers, Rights rights)
+               std::vector<os::DriverRule> drivers, std::shared_ptr<const policy::Policy> policy)
     : io_(io),
       deadline_(io),
       config_(with_retries(config)),
       drivers_(std::move(drivers)),
-      rights_(std::move(rights)),
+      policy_(std::move(policy)),
       broker_(config_),
       started_(monotonic_now()) {}
 
@@ -52,15 +80,53 @@ void Engine::stop() {
 
 tl::expected<core::SessionId, core::Error> Engine::connect(const core::Principal& principal,
                                                            core::ProcessInfo process, Recipient& recipient) {
-  auto session = broker_.connect(principal, std::move(process), monotonic_now());
-  if (session) sessions_.emplace(*session, &recipient);
+  Live live{&recipient, process.scope_name};
+  core::Principal bound = principal;
+  const Terms terms = terms_of(*policy_, quotas_, principal, live.scope);
+  bound.rights = terms.rights;
+  bound.limits = terms.limits;
+  auto session = broker_.connect(bound, std::move(process), monotonic_now());
+  if (session) sessions_.emplace(*session, std::move(live));
   return session;
+}
+
+std::uint64_t Engine::set_policy(std::shared_ptr<const policy::Policy> policy) {
+  policy_ = std::move(policy);
+  set_terms();
+  return sessions_.size();
+}
+
+std::uint64_t Engine::set_quotas(policy::SetQuotas quotas,
+                                 const std::function<bool(const policy::Who&)>& counts) {
+  quotas_ = std::move(quotas);
+  set_terms();
+  std::uint64_t count = 0;
+  for (const auto& [id, live] : sessions_) {
+    const core::Principal* principal = broker_.principal_of(id);
+    if (principal != nullptr && !principal->admin && counts(who_of(*principal, live.scope))) ++count;
+  }
+  return count;
+}
+
+void Engine::set_terms() {
+  for (const auto& [id, live] : sessions_) {
+    const core::Principal* principal = broker_.principal_of(id);
+    if (principal == nullptr) continue;
+    Terms terms = terms_of(*policy_, quotas_, *principal, live.scope);
+    broker_.set_terms(id, terms.rights, std::move(terms.limits));
+  }
+}
+
+std::optional<core::ScopeId> Engine::find_scope(std::string_view name) const {
+  if (name == policy::kMainScope) return core::ScopeId();
+  const auto found = scopes_.find(std::string(name));
+  return found == scopes_.end() ? std::nullopt : std::optional(found->second);
 }
 
 void Engine::disconnect(core::SessionId session) {
   const auto found = sessions_.find(session);
   if (found == sessions_.end()) return;
-  backlogged_.erase(found->second);
+  backlogged_.erase(found->second.recipient);
   sessions_.erase(found);
   broker_.disconnect(session, monotonic_now(), effects_);
   carry_out();
@@ -76,7 +142,7 @@ void Engine::apply(core::SessionId session, std::uint64_t request_id, FrameType 
   if (!added) {
     const auto recipient = sessions_.find(session);
     if (recipient != sessions_.end())
-      recipient->second->deliver({request_id, writer_.error(request_id, added.error()), {}});
+      recipient->second.recipient->deliver({request_id, writer_.error(request_id, added.error()), {}});
     return;
   }
   broker_.apply(session, request_id, static_cast<std::uint16_t>(type), std::move(request), monotonic_now(),
@@ -85,10 +151,11 @@ void Engine::apply(core::SessionId session, std::uint64_t request_id, FrameType 
 }
 
 void Engine::add_scope(core::ScopeId scope, const std::string& name, const core::LimitSet& total) {
-  broker_.add_scope(scope, name, total);
+  if (broker_.add_scope(scope, name, total)) scopes_.emplace(name, scope);
 }
 
 void Engine::remove_scope(core::ScopeId scope) {
+  std::erase_if(scopes_, [scope](const auto& entry) { return entry.second == scope; });
   broker_.remove_scope(scope, monotonic_now(), effects_);
   carry_out();
 }
@@ -120,12 +187,13 @@ void Engine::carry_out() {
       retries.push_back(std::move(*retry));
     } else if (const auto* validity = std::get_if<core::SetValidity>(&effect)) {
       const auto session = sessions_.find(validity->session);
-      if (session != sessions_.end()) session->second->set_validity(validity->slot, validity->value);
+      if (session != sessions_.end())
+        session->second.recipient->set_validity(validity->slot, validity->value);
     } else if (const auto* close = std::get_if<core::CloseHandles>(&effect)) {
       carry_out_close(*close, closing);
     } else if (const auto* ring = std::get_if<core::Ring>(&effect)) {
       const auto session = sessions_.find(ring->session);
-      if (session != sessions_.end()) session->second->ring();
+      if (session != sessions_.end()) session->second.recipient->ring();
     } else {
       const auto& reply = std::get<core::Reply>(effect);
       send(reply, reply.after_close ? &parked : nullptr);
@@ -189,7 +257,7 @@ void Engine::deliver(const std::vector<Parked>& answers) {
   for (const Parked& answer : answers) {
     const auto session = sessions_.find(answer.session);
     if (session == sessions_.end()) continue;
-    session->second->deliver({answer.frame.request_id, answer.frame.bytes, {}});
+    session->second.recipient->deliver({answer.frame.request_id, answer.frame.bytes, {}});
   }
 }
 
@@ -207,11 +275,12 @@ void Engine::send(const core::Reply& reply, std::vector<Parked>* park) {
   const auto written = decode_frame(frame.bytes);
   const bool whole = !written || written->header.type != FrameType::kError;
   if (whole) frame.handles = out_handles_;
-  if (whole && std::holds_alternative<core::Subscribed>(reply.body)) return session->second->subscribe(frame);
+  if (whole && std::holds_alternative<core::Subscribed>(reply.body))
+    return session->second.recipient->subscribe(frame);
   if (park != nullptr) {
     park->push_back({reply.session, QueuedFrame::copy_of(frame)});
   } else {
-    session->second->deliver(frame);
+    session->second.recipient->deliver(frame);
   }
 }
 

@@ -10,7 +10,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -24,6 +28,8 @@
 #include "ipc/translate_reply.h"
 #include "os/closer.h"
 #include "os/handle_probe.h"
+#include "policy/policy.h"
+#include "policy/set_quotas.h"
 #include "wire/frame.h"
 
 namespace hb::ipc {
@@ -42,15 +48,18 @@ class Recipient {
   virtual void ring() = 0;
 };
 
+[[nodiscard]] std::shared_ptr<const policy::Policy> built_in_policy();
+
 class Engine {
  public:
   Engine(boost::asio::io_context& io, const core::BrokerConfig& config, std::vector<os::DriverRule> drivers,
-         Rights rights = {});
+         std::shared_ptr<const policy::Policy> policy = built_in_policy());
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
   ~Engine();
 
   // --- sessions ---------------------------------------------------------------------------------
+  // Rights and limits of `principal` come from the policy, by the name of its scope in `process`.
   [[nodiscard]] tl::expected<core::SessionId, core::Error> connect(const core::Principal& principal,
                                                                    core::ProcessInfo process,
                                                                    Recipient& recipient);
@@ -67,7 +76,25 @@ class Engine {
   // The session has frames waiting, or none any more.
   void set_backlogged(Recipient& recipient, bool backlogged);
 
-  [[nodiscard]] const Rights& rights() const { return rights_; }
+  [[nodiscard]] const policy::Policy& policy() const { return *policy_; }
+  // Every live session has its rights and limits by this one from now on: how many there are. What exists
+  // stays.
+  std::uint64_t set_policy(std::shared_ptr<const policy::Policy> policy);
+  // Before those of the policy; all that were set so far are gone. Of how many live sessions `counts` is
+  // true.
+  std::uint64_t set_quotas(policy::SetQuotas quotas, const std::function<bool(const policy::Who&)>& counts);
+  // Of all principals of it together.
+  void set_scope_limits(core::ScopeId scope, const core::LimitSet& total) {
+    broker_.set_scope_limits(scope, total);
+  }
+
+  [[nodiscard]] std::optional<core::AccessExplained> explain(const core::Principal& who,
+                                                             const core::NameRef& name) const {
+    return broker_.explain(who, name);
+  }
+
+  // By name: the one that is there always is "main".
+  [[nodiscard]] std::optional<core::ScopeId> find_scope(std::string_view name) const;
 
   // --- descriptors ------------------------------------------------------------------------------
   struct BadHandle {
@@ -103,46 +130,3 @@ class Engine {
   void stop();
 
  private:
-  // Ids of scopes count up from 1.
-  [[nodiscard]] static std::uint64_t closer_key(const Payer& payer) {
-    return payer.scope.value << 32 | payer.uid;
-  }
-  struct Parked {  // answers that wait for a close
-    core::SessionId session;
-    QueuedFrame frame;
-  };
-  void carry_out();
-  void carry_out_close(const core::CloseHandles& close, std::vector<UniqueFd>& closing);
-  void close_memory(std::vector<UniqueFd> fds, std::vector<Parked> parked);
-  void closed(std::uint64_t batch, std::size_t fds);
-  void deliver(const std::vector<Parked>& answers);
-  void send(const core::Reply& reply, std::vector<Parked>* park);
-  [[nodiscard]] EdgeCounters edge_counters(const core::Reply& reply) const;
-  // Of an acquire or a refresh.
-  template <class Request>
-  [[nodiscard]] tl::expected<void, EdgeError> add_read_only_facts(core::SessionId session, Request& request);
-  [[nodiscard]] tl::expected<core::Level, EdgeError> read_only_level(
-      const core::Broker::Candidate& candidate);
-  void arm_deadline();
-
-  boost::asio::io_context& io_;
-  boost::asio::steady_timer deadline_;
-  core::Time armed_for_ = core::kNever;
-  core::BrokerConfig config_;
-  std::vector<os::DriverRule> drivers_;
-  const Rights rights_;
-  core::Broker broker_;
-  HandleStore handles_;
-  ReplyWriter writer_;
-  core::Effects effects_;               // reused
-  std::vector<OutHandle> out_handles_;  // reused
-  core::Time started_;
-  std::unordered_map<core::SessionId, Recipient*> sessions_;
-  std::unordered_set<Recipient*> backlogged_;
-  std::map<std::uint64_t, std::vector<Parked>> parked_;  // by batch of the memory lane
-  std::uint64_t last_batch_ = 0;
-  std::uint64_t last_closed_ = 0;  // batch
-  os::Closer closer_;
-};
-
-}  // namespace hb::ipc

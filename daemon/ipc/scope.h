@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "core/ids.h"
-#include "core/resource.h"
 
 namespace hb::ipc {
 
@@ -21,8 +20,7 @@ inline constexpr const char* kAdminScope = "admin";  // nobody's: it would read 
 struct Scope {
   core::ScopeId id;  // 0 is the main one's; none is used twice
   std::string name = kMainScope;
-  std::vector<std::uint32_t> uids;               // who may enter; empty = who reaches the socket
-  std::shared_ptr<const core::LimitSet> limits;  // of each principal in it; none = the node's
+  std::vector<std::uint32_t> uids;  // who may enter; empty = who reaches the socket
 
   [[nodiscard]] bool admits(std::uint32_t uid) const {
     return uids.empty() || std::find(uids.begin(), uids.end(), uid) != uids.end();

@@ -41,13 +41,10 @@ Session::Session(boost::asio::io_context& io, Engine& engine, SessionHost& host,
       payer_(payer_of(*door.scope, peer.uid)) {
   const os::ProcessText text = os::process_text(peer.pid, peer.pidfd);
   principal_.scope = scope_->id;
-  principal_.limits = scope_->limits;
   principal_.uid = peer.uid;
   principal_.gid = peer.gid;
   principal_.groups = peer.groups;
   principal_.admin = door.admin;
-  if (engine.rights().may_persist(principal_))
-    principal_.rights = principal_.rights.with(core::Verb::kPersist);
   who_.uid = peer.uid;
   who_.pid = peer.pid;
   process_.pid = peer.pid;

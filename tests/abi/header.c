@@ -4,6 +4,7 @@
  * Every initialiser, in a C99 that knows no extension. */
 #include "hipbroker/arena.h"
 #include "hipbroker/hipbroker.h"
+#include "hipbroker/policy.h"
 
 int uses_every_initialiser(void);
 int uses_every_initialiser(void) {
@@ -28,9 +29,13 @@ int uses_every_initialiser(void) {
   hb_arena_info arena_info = HB_ARENA_INFO_INIT;
   hb_group_options group = HB_GROUP_OPTIONS_INIT;
   hb_group_member member = HB_GROUP_MEMBER_INIT;
-  return group.size + member.size + error.size + client.size + client_info.size + key.size + memory.size +
+  hb_reload_info reload = HB_RELOAD_INFO_INIT;
+  hb_policy_question question = HB_POLICY_QUESTION_INIT;
+  hb_policy_answer_info answer = HB_POLICY_ANSWER_INFO_INIT;
+  hb_quota_options quota = HB_QUOTA_OPTIONS_INIT;
+  return quota.size + group.size + member.size + error.size + client.size + client_info.size + key.size + memory.size +
              memory_info.size + exported.size + export_info.size + withdrawn.size + imported.size +
              import_info.size + status.size + pointer.size + report.size + arena.size + arena_info.size +
-             event.size + claim.size + acks.size >
+             event.size + claim.size + acks.size + reload.size + question.size + answer.size >
          0;
 }

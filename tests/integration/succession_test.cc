@@ -147,22 +147,24 @@ TEST_P(Succession, WhoWaitsForANameGetsWhatComes) {
 
 // ---- persist, a right --------------------------------------------------------------------------
 
+const std::string kEverything = "[[rule]]\nallow = \"all\"\n";
+
 class Persist : public DaemonTest {
  protected:
   static DaemonOptions allowing(const std::string& policy) {
     DaemonOptions options;
-    options.config = policy;
+    options.policy = policy;
     return options;
   }
   explicit Persist(const std::string& policy = "") : DaemonTest(allowing(policy)) {}
 };
 class PersistAllowed : public Persist {
  protected:
-  PersistAllowed() : Persist("[policy]\npersist_uids = [" + std::to_string(::geteuid()) + "]\n") {}
+  PersistAllowed() : Persist(kEverything + "uid = [" + std::to_string(::geteuid()) + "]\n") {}
 };
 class PersistOfAGroup : public Persist {
  protected:
-  PersistOfAGroup() : Persist("[policy]\npersist_gids = [" + std::to_string(::getegid()) + "]\n") {}
+  PersistOfAGroup() : Persist(kEverything + "gid = [" + std::to_string(::getegid()) + "]\n") {}
 };
 
 TEST_F(Persist, IsRefusedWithoutTheRight) {
@@ -171,7 +173,7 @@ TEST_F(Persist, IsRefusedWithoutTheRight) {
   const Answer refused =
       owner.call("export", {{"fds", "f"}, {"name", "kv"}, {"lifetime", HB_LIFETIME_PERSIST}});
   EXPECT_EQ(refused.status, HB_DENIED);
-  EXPECT_NE(refused.message().find("persist_uids"), std::string::npos) << refused;
+  EXPECT_NE(refused.message().find("check-policy --as"), std::string::npos) << refused;
   owner.leave();
 }
 

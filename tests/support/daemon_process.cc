@@ -21,6 +21,12 @@
 
 namespace hb::test {
 
+namespace {
+
+constexpr const char* kUsualPolicy = "[[rule]]\nallow = [\"export\", \"acquire\", \"list\", \"revoke\"]\n";
+
+}  // namespace
+
 std::string daemon_program() {
   // Where the tests were carried to another machine.
   const char* elsewhere = std::getenv("HB_TEST_DAEMON");
@@ -39,11 +45,14 @@ DaemonProcess::DaemonProcess(DaemonOptions options) : options_(std::move(options
       throw std::runtime_error("chown of " + run_dir_);
   }
   write_file(dir_ / "hipbrokerd.toml", options_.config);
+  // One of this machine must not decide the tests.
+  write_file(policy_file(), options_.policy.empty() ? kUsualPolicy : options_.policy);
   start();
 }
 
 std::vector<std::string> DaemonProcess::command_line() const {
-  std::vector<std::string> line{daemon_program(), "--config", dir_ / "hipbrokerd.toml", "--socket", socket_};
+  std::vector<std::string> line{
+      daemon_program(), "--config", dir_ / "hipbrokerd.toml", "--policy", policy_file(), "--socket", socket_};
   line.insert(line.end(), options_.args.begin(), options_.args.end());
   return line;
 }

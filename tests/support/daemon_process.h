@@ -14,6 +14,7 @@ namespace hb::test {
 
 struct DaemonOptions {
   std::string config;             // TOML besides the socket's path
+  std::string policy;             // of the node, TOML; "" = what is built in
   std::vector<std::string> args;  // more of the command line
   ProcessOptions process;
 };
@@ -29,6 +30,7 @@ class DaemonProcess {
   [[nodiscard]] const std::string& admin_socket() const { return admin_socket_; }
   [[nodiscard]] const std::string& run_dir() const { return run_dir_; }
   [[nodiscard]] const TempDir& dir() const { return dir_; }
+  [[nodiscard]] std::string policy_file() const { return dir_ / "policy.toml"; }
   [[nodiscard]] std::string log() const { return read_file(log_path_); }
   [[nodiscard]] Process& process() { return process_; }
 

@@ -29,7 +29,7 @@ EFFECTS = {
 
 LIBC_STD = {"libc", "std", "effects"}
 WIRE = {"proto/wire/", "proto/include/"}
-WIRE_VALUES = {f"proto/wire/{name}.h" for name in ("key", "limits", "name", "expected")} | {
+WIRE_VALUES = {f"proto/wire/{name}.h" for name in ("amount", "key", "limits", "name", "expected")} | {
     "proto/include/hipbroker/status.h"
 }
 TYPES_IDS = {"daemon/core/types.h", "daemon/core/ids.h"}
@@ -40,7 +40,11 @@ TABLE = {
     "proto/include/": {"libc"},
     "proto/wire/": LIBC_STD | {"expected", "proto/include/"},
     "daemon/core/": WIRE_VALUES | {"std", "expected"},
-    "daemon/policy/": TYPES_IDS | {"std", "expected", "proto/include/"},
+    "daemon/conf/": LIBC_STD | WIRE | {"expected", "toml"},
+    # Values of the core; of the file alone its text.
+    "daemon/policy/": TYPES_IDS
+    | WIRE_VALUES
+    | {"daemon/core/resource.h", "daemon/core/rights.h", "daemon/conf/", "std", "expected"},
     "daemon/os/": WIRE | TYPES_IDS | LIBC_STD | {"expected", "systemd"},
     "daemon/observe/": LIBC_STD
     | {"daemon/core/effect.h", "daemon/core/types.h", "daemon/core/ids.h", "spdlog", "fmt", "expected"}
@@ -56,8 +60,9 @@ TABLE = {
     "client/probe/": LIBC_STD | {"client/include/", "client/src/", "proto/wire/", "proto/include/", "expected"},
     "client/selftest/": LIBC_STD
     | {"client/include/", "proto/include/", "proto/wire/unique_fd.h", "client/cli/exit_codes.h", "cli11"},
-    # name.h: the tool escapes names as the daemon's log does.
-    "client/cli/": LIBC_STD | {"client/include/", "proto/include/", "proto/wire/name.h", "cli11", "json", "fmt"},
+    # The tool escapes names as the daemon's log does, and reads amounts as the policy file has them.
+    "client/cli/": LIBC_STD
+    | {"client/include/", "proto/include/", "proto/wire/amount.h", "proto/wire/name.h", "cli11", "json", "fmt"},
 }
 
 # Within a folder, who alone may include something: (folder, what, files by how their name begins).

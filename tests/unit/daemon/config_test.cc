@@ -27,15 +27,13 @@ TEST(Config, EmptyIsAllDefaults) {
 TEST(Config, EveryKey) {
   const auto config = parse_config(R"(socket = "/run/x/broker.sock"
 admin_socket = "/run/x/a/admin.sock"
+policy = "/etc/x/policy.toml"
 log_level = "debug"
 [limits]
 ended_exports = 10
 ended_export_seconds = 20
 [handles]
 allow_driver = ["char 226:128", "anon [amdgpu]"]
-[policy]
-persist_uids = [1000, 0]
-persist_gids = [44]
 )",
                                    "f.toml");
   ASSERT_TRUE(config) << config.error().front();
@@ -48,34 +46,16 @@ persist_gids = [44]
   EXPECT_EQ(config->allow_driver[0].major, 226u);
   EXPECT_EQ(config->allow_driver[0].minor, 128u);
   EXPECT_EQ(config->allow_driver[1].name, "[amdgpu]");
-  EXPECT_THAT(config->rights.persist_uids, ElementsAre(1000u, 0u));
-  EXPECT_THAT(config->rights.persist_gids, ElementsAre(44u));
+  EXPECT_EQ(config->policy, "/etc/x/policy.toml");
 }
 
-TEST(Config, WhoMayPersistIsNumbers) {
-  EXPECT_THAT(parse_config("[policy]\npersist_uids = [\"alice\", -1, 4294967295]\n", "f").error(),
-              ElementsAre("f:2:17: persist_uids holds a string, expected numbers from 0 to 4294967294",
-                          "f:2:26: persist_uids holds -1, expected numbers from 0 to 4294967294",
-                          "f:2:30: persist_uids holds 4294967295, expected numbers from 0 to 4294967294"));
-  EXPECT_THAT(parse_config("[policy]\npersist_gids = 44\n", "f").error(),
-              ElementsAre("f:2:16: persist_gids is an integer, expected an array of integers"));
-  EXPECT_THAT(parse_config("[policy]\npersist_uid = [1]\n", "f").error(),
-              ElementsAre("f:2:1: unknown key \"persist_uid\" in [policy]; did you mean \"persist_uids\"?"));
-}
-
-TEST(Config, NobodyMayPersistUnlessNamed) {
-  ipc::Rights rights;
-  core::Principal who;
-  who.uid = 1000;
-  who.groups = {44, 1000};
-  EXPECT_FALSE(rights.may_persist(who));
-  rights.persist_uids = {999, 1001};
-  rights.persist_gids = {45};
-  EXPECT_FALSE(rights.may_persist(who));
-  rights.persist_gids = {45, 44};
-  EXPECT_TRUE(rights.may_persist(who));
-  rights = {{1000}, {}};
-  EXPECT_TRUE(rights.may_persist(who));
+TEST(Config, ThePolicyIsAFileThatCanBeReadAgain) {
+  EXPECT_THAT(parse_config("policy = \"policy.toml\"\n", "f").error(),
+              ElementsAre("f:1:10: policy is \"policy.toml\", expected the absolute path of a file"));
+  EXPECT_THAT(parse_config("policy = \"/a\\u0000b\"\n", "f").error(),
+              ElementsAre(HasSubstr("f:1:10: policy is \"/a")));
+  EXPECT_THAT(parse_config("[policy]\npersist_uids = [1]\n", "f").error(),
+              ElementsAre("f:1:1: policy is a table, expected a string"));
 }
 
 TEST(Config, AllErrorsAtOnceWithLineAndColumn) {

@@ -80,6 +80,11 @@ class RandomMessages {
       if (kept != 0) message.export_id.reset();
       if (kept != 1) message.lease_id.reset();
     }
+    if constexpr (std::is_same_v<Message, msg::QuotaSet>) {
+      const std::uint64_t kept = random_() % 3;
+      if (kept != 0) message.uid.reset();
+      if (kept != 1) message.gid.reset();
+    }
     return message;
   }
 

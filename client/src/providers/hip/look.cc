@@ -2,8 +2,6 @@
 // Copyright (c) 2026 the hipbroker authors
 #include "providers/hip/look.h"
 
-#include <sys/utsname.h>
-
 #include <algorithm>
 
 #include "hipbroker/hipbroker.h"
@@ -39,9 +37,7 @@ std::optional<Error> start_elsewhere() {
 }  // namespace
 
 Look::Look() : root_(sysfs_root()), variables_(visibility_variables()) {
-  utsname name{};
-  static_cast<void>(::uname(&name));
-  kernel_ = name.release;
+  kernel_ = kernel_release(root_);
   if (amdgpu_loaded(root_)) amdgpu_ = amdgpu_version(root_);
   auto crash = start_elsewhere();
   auto runtime = crash ? Result<std::shared_ptr<const Runtime>>(fail(*crash)) : Runtime::get(&seen_);

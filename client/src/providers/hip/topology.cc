@@ -3,8 +3,10 @@
 #include "providers/hip/topology.h"
 
 #include <fcntl.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -62,6 +64,15 @@ std::string bus_id(unsigned domain, unsigned bus, unsigned slot, unsigned functi
   char text[32];
   std::snprintf(text, sizeof text, "%04x:%02x:%02x.%x", domain, bus, slot, function);
   return text;
+}
+
+std::string kernel_release(const std::string& root) {
+  std::string there = root.empty() ? "" : read_small(root + "/proc/sys/kernel/osrelease");
+  there.erase(std::min(there.find('\n'), there.size()));
+  if (!there.empty()) return there;
+  utsname name{};
+  static_cast<void>(::uname(&name));
+  return name.release;
 }
 
 std::vector<KfdNode> kfd_nodes(const std::string& root) {

@@ -30,6 +30,9 @@ struct KfdNode {
 // Whether the kernel has the driver at all.
 [[nodiscard]] bool amdgpu_loaded(const std::string& root);
 
+// Of the kernel; of another root where that has a /proc of its own.
+[[nodiscard]] std::string kernel_release(const std::string& root);
+
 // "0000:03:00.0": 4:2:2.1 hexadecimal digits.
 [[nodiscard]] std::string bus_id(unsigned domain, unsigned bus, unsigned slot, unsigned function);
 
