@@ -176,9 +176,7 @@ int run_daemon(const Settings& settings) {
   ipc::Engine engine(io, *config, settings.drivers,
                      std::make_shared<const policy::Policy>(settings.policy->policy));
   PolicyAdministration policy(engine, settings.policy_source);
-  Administration administration(policy);
   ipc::Server server(io, engine);
-  server.set_administration(&administration);
   reload_at(hangup, policy);
   signals.async_wait([&](const boost::system::error_code& error, int number) {
     if (error) return;
@@ -196,7 +194,9 @@ int run_daemon(const Settings& settings) {
   ScopeAdministration scopes(
       {engine, server, loaded.state, state_file, settings.socket.substr(0, settings.socket.rfind('/'))});
   scopes.restore();
-  Administration administration(scopes);
+  QuotaAdministration quotas({engine, loaded.state, state_file});
+  quotas.apply();
+  Administration administration(policy, scopes, quotas);
   server.set_administration(&administration);
 
   const std::string status = "broker " + places->broker.shown + ", admin " + places->admin.shown;

@@ -23,7 +23,6 @@
 #include "ipc/edge_error.h"
 #include "ipc/handle_store.h"
 #include "ipc/outbox.h"
-#include "ipc/rights.h"
 #include "ipc/scope.h"
 #include "ipc/translate_reply.h"
 #include "os/closer.h"
@@ -130,3 +129,53 @@ class Engine {
   void stop();
 
  private:
+  // Ids of scopes count up from 1.
+  [[nodiscard]] static std::uint64_t closer_key(const Payer& payer) {
+    return payer.scope.value << 32 | payer.uid;
+  }
+  struct Live {
+    Recipient* recipient = nullptr;
+    std::string scope;  // its name
+  };
+  void set_terms();  // of every live session, by policy and quotas as they are
+  struct Parked {  // answers that wait for a close
+    core::SessionId session;
+    QueuedFrame frame;
+  };
+  void carry_out();
+  void carry_out_close(const core::CloseHandles& close, std::vector<UniqueFd>& closing);
+  void close_memory(std::vector<UniqueFd> fds, std::vector<Parked> parked);
+  void closed(std::uint64_t batch, std::size_t fds);
+  void deliver(const std::vector<Parked>& answers);
+  void send(const core::Reply& reply, std::vector<Parked>* park);
+  [[nodiscard]] EdgeCounters edge_counters(const core::Reply& reply) const;
+  // Of an acquire or a refresh.
+  template <class Request>
+  [[nodiscard]] tl::expected<void, EdgeError> add_read_only_facts(core::SessionId session, Request& request);
+  [[nodiscard]] tl::expected<core::Level, EdgeError> read_only_level(
+      const core::Broker::Candidate& candidate);
+  void arm_deadline();
+
+  boost::asio::io_context& io_;
+  boost::asio::steady_timer deadline_;
+  core::Time armed_for_ = core::kNever;
+  core::BrokerConfig config_;
+  std::vector<os::DriverRule> drivers_;
+  std::shared_ptr<const policy::Policy> policy_;
+  policy::SetQuotas quotas_;
+  std::unordered_map<std::string, core::ScopeId> scopes_;  // by name, but for the main one
+  core::Broker broker_;
+  HandleStore handles_;
+  ReplyWriter writer_;
+  core::Effects effects_;               // reused
+  std::vector<OutHandle> out_handles_;  // reused
+  core::Time started_;
+  std::unordered_map<core::SessionId, Live> sessions_;
+  std::unordered_set<Recipient*> backlogged_;
+  std::map<std::uint64_t, std::vector<Parked>> parked_;  // by batch of the memory lane
+  std::uint64_t last_batch_ = 0;
+  std::uint64_t last_closed_ = 0;  // batch
+  os::Closer closer_;
+};
+
+}  // namespace hb::ipc

@@ -11,15 +11,15 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "policy/selector.h"
 
 namespace hb::ipc {
 
-inline constexpr const char* kMainScope = "main";    // always there
 inline constexpr const char* kAdminScope = "admin";  // nobody's: it would read like the admin socket
 
 struct Scope {
   core::ScopeId id;  // 0 is the main one's; none is used twice
-  std::string name = kMainScope;
+  std::string name{policy::kMainScope};
   std::vector<std::uint32_t> uids;  // who may enter; empty = who reaches the socket
 
   [[nodiscard]] bool admits(std::uint32_t uid) const {
