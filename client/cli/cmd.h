@@ -31,6 +31,7 @@ void add_doctor(Cli& cli);
 void add_version(Cli& cli);
 void add_completion(Cli& cli);
 void add_quota(Cli& cli);
+void add_scope(Cli& cli);
 void add_metrics(Cli& cli);
 
 }  // namespace hb::cli

@@ -119,7 +119,7 @@ void Engine::set_terms() {
 
 std::optional<core::ScopeId> Engine::find_scope(std::string_view name) const {
   if (name == policy::kMainScope) return core::ScopeId();
-  const auto found = scopes_.find(name);
+  const auto found = scopes_.find(std::string(name));
   return found == scopes_.end() ? std::nullopt : std::optional(found->second);
 }
 

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 the hipbroker authors
  *
  * Quotas: what a principal (a uid in a scope) uses of each resource over all its sessions, and may use.
- * The conventions of hipbroker.h hold here.
+ * Part of hipbroker.h, which includes it and whose conventions hold here.
  */
 #ifndef HIPBROKER_QUOTAS_H
 #define HIPBROKER_QUOTAS_H
