@@ -32,6 +32,7 @@ void add_version(Cli& cli);
 void add_completion(Cli& cli);
 void add_quota(Cli& cli);
 void add_audit(Cli& cli);
+void add_scope(Cli& cli);
 void add_metrics(Cli& cli);
 
 }  // namespace hb::cli

@@ -64,6 +64,7 @@ int main(int argc, char** argv) {
   add_check_policy(cli);
   add_reload(cli);
   add_quota(cli);
+  add_scope(cli);
   add_audit(cli);
   add_metrics(cli);
   add_ping(cli);
@@ -83,7 +84,8 @@ int main(int argc, char** argv) {
     const std::vector<std::string> rest = app.remaining();
     if (app.get_subcommands().empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
       message = (rest.empty() ? "" : fmt::format("'{}' is no verb; ", rest.front())) +
-                "say what to do: ls, show, who, why, revoke, check-policy, reload, quota, audit, metrics, ping, doctor, version or "
+                "say what to do: ls, show, who, why, revoke, check-policy, reload, quota, scope, audit, metrics, "
+                "ping, doctor, version or "
                 "completion";
     return fail("", message + "; see hipbrokerctl --help", kUsage);
   }

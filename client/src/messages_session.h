@@ -129,8 +129,8 @@ struct StatusReply {
              HB_FIELD(8, ended_remembered), HB_FIELD(9, fds_used), HB_FIELD(10, fds_limit),
              HB_FIELD(11, fds_reserve), HB_FIELD(12, closing), HB_FIELD(13, quarantined), HB_FIELD(14, bytes),
              HB_FIELD(15, ended_held), HB_FIELD(16, tickets), HB_FIELD(17, groups),
-             HB_FIELD(18, events_pending), HB_FIELD(30, log_waiting), HB_FIELD(31, log_dropped),
-             HB_FIELD(32, audit_dropped), HB_FIELD(33, audit_told))
+             HB_FIELD(18, events_pending), HB_FIELD(34, log_waiting), HB_FIELD(35, log_dropped),
+             HB_FIELD(36, audit_dropped), HB_FIELD(37, audit_told))
 };
 
 }  // namespace hb::client::msg

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "app/administration.h"
+#include "app/confinement.h"
 #include "app/fd_need.h"
 #include "app/runtime_state.h"
 #include "ipc/audit_admin.h"
@@ -176,6 +177,9 @@ int run_daemon(const Settings& settings) {
   if (const auto grown = os::grow_descriptor_table(limit->limit); !grown) {
     return fail(kExitLocal, "growing the descriptor table: " + grown.error().text());
   }
+  if (auto became = become_user(settings); !became) {
+    return fail(became.error().code, became.error().lines.front());
+  }
   auto places = open_places(settings, *limit);
   if (!places) return fail(places.error().code, places.error().lines.front());
 
@@ -188,6 +192,13 @@ int run_daemon(const Settings& settings) {
     close_place(places->broker);
     close_place(places->admin);
     return fail(kExitLocal, config.error());
+  }
+  // Before any thread starts.
+  const auto sandbox = enter_sandbox(settings);
+  if (!sandbox) {
+    close_place(places->broker);
+    close_place(places->admin);
+    return fail(sandbox.error().code, sandbox.error().lines.front());
   }
   const Writing writing;
   ipc::Engine engine(io, *config, settings.drivers,

@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <cerrno>
 #include <chrono>
@@ -70,11 +71,13 @@ Engine::Engine(boost::asio::io_context& io, const core::BrokerConfig& config,
       drivers_(std::move(drivers)),
       policy_(std::move(policy)),
       broker_(config_),
-      started_(monotonic_now()) {}
+      started_(monotonic_now()),
+      in_flight_(io, config.fd_limit) {}
 
 Engine::~Engine() { stop(); }
 
 void Engine::stop() {
+  in_flight_.stop();
   closer_.stop();
   deadline_.cancel();
   audit_timer_.cancel();
@@ -124,7 +127,7 @@ void Engine::set_terms() {
 
 std::optional<core::ScopeId> Engine::find_scope(std::string_view name) const {
   if (name == policy::kMainScope) return core::ScopeId();
-  const auto found = scopes_.find(name);
+  const auto found = scopes_.find(std::string(name));
   return found == scopes_.end() ? std::nullopt : std::optional(found->second);
 }
 
@@ -232,7 +235,9 @@ void Engine::carry_out_close(const core::CloseHandles& close, std::vector<Unique
           writer_.error(request_id, edge_error(HB_GONE, "the export ended before the answer could be sent"));
       return std::vector<std::byte>(bytes.begin(), bytes.end());
     };
-    for (Recipient* recipient : backlogged_) recipient->drop_handles(close.handles, gone);
+    std::vector<core::HandleId> ended = close.handles;
+    std::sort(ended.begin(), ended.end());
+    for (Recipient* recipient : backlogged_) recipient->drop_handles(ended, gone);
   }
   for (const core::HandleId handle : close.handles) {
     if (handles_.get_read_only(handle) != nullptr) note_fds(-1);
@@ -300,6 +305,10 @@ EdgeCounters Engine::edge_counters(const core::Reply& reply) const {
   counters.fds_reserve = limits::fd_reserve(config_.fd_limit);
   counters.closing = closer_.closing();
   counters.quarantined = closer_.quarantined();
+  counters.in_flight = in_flight_.unread();
+  counters.in_flight_limit = in_flight_.budget();
+  counters.answers_waiting = in_flight_.waiting();
+  counters.sockets_unread = in_flight_.kept();
   const observe::Writer::Totals written = observe::process_writer().totals();
   counters.log_waiting = written.waiting;
   counters.log_dropped = written.log_dropped;
@@ -390,6 +399,15 @@ void Engine::close_socket(const Payer& payer, UniqueFd socket, std::function<voi
       note_fds(-1);
       if (closed) closed();
     });
+  });
+}
+
+void Engine::close_socket(InFlight::Line& line, const Payer& payer, UniqueFd socket,
+                          std::function<void()> closed) {
+  note_fds(1);
+  in_flight_.end(line, std::move(socket), [this, payer, closed = std::move(closed)](UniqueFd read) mutable {
+    note_fds(-1);
+    close_socket(payer, std::move(read), std::move(closed));
   });
 }
 

@@ -22,6 +22,7 @@
 #include "core/broker.h"
 #include "ipc/edge_error.h"
 #include "ipc/handle_store.h"
+#include "ipc/in_flight.h"
 #include "ipc/outbox.h"
 #include "ipc/scope.h"
 #include "ipc/translate_reply.h"
@@ -42,6 +43,7 @@ class Recipient {
   virtual ~Recipient() = default;
   virtual void deliver(const OutFrame& frame) = 0;
   virtual void set_validity(std::uint32_t slot, std::uint32_t value) = 0;
+  // `handles` are sorted.
   virtual void drop_handles(std::span<const core::HandleId> handles, const Outbox::GoneFrame& gone) = 0;
   // Sends `frame` with one descriptor more, a new doorbell that takes the place of the old; or an error.
   virtual void subscribe(const OutFrame& frame) = 0;
@@ -70,6 +72,9 @@ class Engine {
   void add_scope(core::ScopeId scope, const std::string& name, const core::LimitSet& total);
   // No session of it is left. Everything else that is in it ends.
   void remove_scope(core::ScopeId scope);
+  [[nodiscard]] core::Broker::ScopeUse scope_use(core::ScopeId scope) const {
+    return broker_.scope_use(scope).value_or(core::Broker::ScopeUse{});
+  }
   // Sent once all memory that was let go of until now is closed.
   void deliver_after_close(core::SessionId session, const OutFrame& frame);
   // The session has frames waiting, or none any more.
@@ -106,10 +111,14 @@ class Engine {
   void dispose(std::vector<UniqueFd> fds, const Payer& payer);
   // Closing a socket closes what is unread in it: never on the loop. `closed` runs on the loop afterwards.
   void close_socket(const Payer& payer, UniqueFd socket, std::function<void()> closed);
+  // The socket of a session that has ended, once its peer has read what it was sent.
+  void close_socket(InFlight::Line& line, const Payer& payer, UniqueFd socket, std::function<void()> closed);
   [[nodiscard]] bool quarantine_full(const Payer& payer) const {
     return closer_.quarantine_full(closer_key(payer));
   }
   [[nodiscard]] const HandleStore& handles() const { return handles_; }
+
+  [[nodiscard]] InFlight& in_flight() { return in_flight_; }
 
   // --- descriptor budget ------------------------------------------------------------------------
   // Descriptors of the edge: sessions before their Hello, reopened handles, those being closed.
@@ -172,6 +181,7 @@ class Engine {
   std::vector<os::DriverRule> drivers_;
   std::shared_ptr<const policy::Policy> policy_;
   policy::SetQuotas quotas_;
+  std::unordered_map<std::string, core::ScopeId> scopes_;  // by name, but for the main one
   core::Broker broker_;
   HandleStore handles_;
   ReplyWriter writer_;
@@ -179,11 +189,11 @@ class Engine {
   std::vector<OutHandle> out_handles_;  // reused
   core::Time started_;
   std::unordered_map<core::SessionId, Live> sessions_;
-  std::map<std::string, core::ScopeId, std::less<>> scopes_;  // besides the main one
   std::unordered_set<Recipient*> backlogged_;
   std::map<std::uint64_t, std::vector<Parked>> parked_;  // by batch of the memory lane
   std::uint64_t last_batch_ = 0;
   std::uint64_t last_closed_ = 0;  // batch
+  InFlight in_flight_;
   os::Closer closer_;
 };
 

@@ -59,8 +59,8 @@ tl::expected<UniqueFd, std::string> own_directory(const UniqueFd& parent, const 
   UniqueFd directory(::openat(parent.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!directory) {
     if (errno != ENOTDIR && errno != ELOOP) return fail(path, "open");
-    return tl::unexpected(shown(path) +
-                          " is a symbolic link or a file, not a directory; it was left as it is: move it away");
+    return tl::unexpected(
+        shown(path) + " is a symbolic link or a file, not a directory; it was left as it is: move it away");
   }
   struct stat status {};
   if (::fstat(directory.get(), &status) != 0) return fail(path, "fstat");
@@ -155,7 +155,7 @@ std::string fault_of_scope_name(const std::string& name) {
     return "scope name " + quoted +
            " is not one: it is a directory's name of a-z, 0-9, '.', '_' and '-' that does not begin with '.'";
   }
-  if (name == kMainScope || name == kAdminScope)
+  if (name == policy::kMainScope || name == kAdminScope)
     return "scope name " + quoted + " is the daemon's own; choose another";
   return {};
 }
@@ -168,7 +168,8 @@ tl::expected<ScopeSocket, std::string> ScopeDirectories::serve(const std::string
   const auto directory = own_directory(*scopes, name, path_of(name));
   if (!directory) return tl::unexpected(directory.error());
   const std::string path = path_of(name) + "/" + kSocket;
-  if (auto checked = check_place(*directory, path); !checked) return tl::unexpected(std::move(checked.error()));
+  if (auto checked = check_place(*directory, path); !checked)
+    return tl::unexpected(std::move(checked.error()));
   return bind_in(*directory, path);
 }
 

@@ -38,7 +38,8 @@ class ScopeDirectories {
   void leave(const std::string& name, const ScopeSocket& socket) const;
 
   // The socket goes, where it still is ours, and the directory, where nothing else is in it.
-  [[nodiscard]] tl::expected<void, std::string> remove(const std::string& name, const ScopeSocket& socket) const;
+  [[nodiscard]] tl::expected<void, std::string> remove(const std::string& name,
+                                                       const ScopeSocket& socket) const;
 
  private:
   std::string base_;

@@ -66,7 +66,8 @@ std::uint64_t Server::sessions_per_payer() const {
 void Server::accepted(UniqueFd socket, const Door& door) {
   auto peer = os::peer_credentials(socket);
   if (!peer) {
-    if (!peer.error().dead) return refuse(std::move(socket), door, {door.scope->id, 0}, 0, peer.error().error.text());
+    if (!peer.error().dead)
+      return refuse(std::move(socket), door, {door.scope->id, 0}, 0, peer.error().error.text());
     return engine_.close_socket({door.scope->id, 0}, std::move(socket), {});
   }
   const Payer payer = payer_of(*door.scope, peer->uid);

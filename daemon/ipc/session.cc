@@ -38,10 +38,10 @@ Session::Session(boost::asio::io_context& io, Engine& engine, SessionHost& host,
       pidfd_(io),
       deadline_(io),
       scope_(door.scope),
-      payer_(payer_of(*door.scope, peer.uid)) {
+      payer_(payer_of(*door.scope, peer.uid)),
+      line_(peer.uid, [this] { flush(); }) {
   const os::ProcessText text = os::process_text(peer.pid, peer.pidfd);
   principal_.scope = scope_->id;
-  principal_.limits = scope_->limits;
   principal_.uid = peer.uid;
   principal_.gid = peer.gid;
   principal_.groups = peer.groups;
@@ -65,6 +65,7 @@ tl::expected<void, SysError> Session::adopt(UniqueFd& socket, UniqueFd& pidfd) {
     }
     static_cast<void>(pidfd.release());
   }
+  line_.open(socket);
   static_cast<void>(socket.release());
   return {};
 }
@@ -115,7 +116,7 @@ void Session::end(const std::string& why) {
   page_ = {};
   drop_doorbell();
   words_ = {};
-  engine_.close_socket(payer_, std::move(socket),
+  engine_.close_socket(line_, payer_, std::move(socket),
                        [&host = host_, payer = payer_] { host.socket_closed(payer); });
   host_.session_ended(*this);
 }

@@ -99,8 +99,8 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   void deliver_owned(const OutFrame& frame, UniqueFd fd);
   void drop_doorbell();
   void wait_writable();
-  void retry_soon();
   void flush();
+  void expect_reader();
   void answer(std::uint64_t request_id, const EdgeError& error);
   // Answers where the request is known, then ends the session.
   void fail(std::uint64_t request_id, const EdgeError& error);
@@ -126,6 +126,7 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   std::uint16_t frame_type_ = 0;  // of the request under way
   Outbox outbox_;
   bool waiting_readable_ = false;  // two waits at once would each go on for ever
+  InFlight::Line line_;
   bool too_many_in_flight_logged_ = false;
   os::ValidityPage page_;
   Doorbell doorbell_;                 // counted in the engine's budget while it is there

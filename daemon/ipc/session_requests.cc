@@ -121,7 +121,8 @@ void Session::on_admin_request(const FrameView& frame) {
   if (!reply) return answer(request_id, reply.error());
   if (auto audit = audit_of(*request, *reply)) note(std::move(*audit));
   const std::vector<std::byte> bytes = write_admin(frame.header.type, request_id, *reply);
-  if (frame.header.type == FrameType::kScopeRemove) return engine_.deliver_after_close(id_, {request_id, bytes, {}});
+  if (frame.header.type == FrameType::kScopeRemove)
+    return engine_.deliver_after_close(id_, {request_id, bytes, {}});
   deliver({request_id, bytes, {}});
 }
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "observe/bounds.h"
+#include "wire/limits.h"
 
 namespace hb::observe {
 namespace {

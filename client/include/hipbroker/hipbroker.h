@@ -125,7 +125,7 @@ typedef struct hb_client_info {
   int admin;         /* 1 on the admin socket */
   uint32_t protocol; /* version agreed on */
   char daemon[64];   /* "hipbrokerd 0.1.0" */
-  char scope[64];
+  char scope[72];
   char socket[108]; /* the path connected to */
 } hb_client_info;
 #define HB_CLIENT_INFO_INIT                                     \
@@ -921,6 +921,7 @@ HB_API void hb_client_get_stats(const hb_client* client, hb_stats* ret_stats); /
 #include "hipbroker/group.h"
 #include "hipbroker/growth.h"
 #include "hipbroker/quotas.h"
+#include "hipbroker/scopes.h"
 #include "hipbroker/sleep.h"
 #include "hipbroker/steps.h"
 #include "hipbroker/succession.h"

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "observe/json.h"
-#include "observe/bounds.h"
+#include "wire/limits.h"
 
 namespace hb::test {
 namespace {
