@@ -90,7 +90,8 @@ std::string ping(const Options& options, double wait_s) {
                        status.fds_limit);
   if (status.log_dropped + status.audit_dropped != 0)
     out += fmt::format(
-        "{} lines of its log and {} audit records were lost: whoever reads its stderr or the journal does not\n",
+        "{} lines of its log and {} audit records were lost: whoever reads its stderr or the journal does "
+        "not\n",
         status.log_dropped, status.audit_dropped);
   return out;
 }

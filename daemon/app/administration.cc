@@ -27,25 +27,24 @@ ipc::AuditWasRead read(const observe::AuditTrail& audit, const ipc::AuditRead& a
 }  // namespace
 
 Answer Administration::carry_out(ipc::AdminRequest request) {
-  return std::visit(
-      Overloaded{
-          [&](const ipc::Reload&) -> Answer { return policy_.reload(); },
-          [&](const ipc::CheckPolicy& asked) -> Answer { return policy_.check(asked); },
-          [&](ipc::ScopeAdd& add) -> Answer {
-            auto added = scopes_.add(std::move(add));
-            quotas_.apply();
-            return added;
-          },
-          [&](const ipc::ScopeRemove& remove) -> Answer {
-            auto removed = scopes_.remove(remove.name);
-            quotas_.apply();
-            return removed;
-          },
-          [&](const ipc::ScopeList& list) -> Answer { return scopes_.list(list.cursor); },
-          [&](ipc::QuotaSet& set) -> Answer { return quotas_.set(std::move(set)); },
-          [&](const ipc::AuditRead& asked) -> Answer { return read(audit_, asked); },
-      },
-      request);
+  return std::visit(Overloaded{
+                        [&](const ipc::Reload&) -> Answer { return policy_.reload(); },
+                        [&](const ipc::CheckPolicy& asked) -> Answer { return policy_.check(asked); },
+                        [&](ipc::ScopeAdd& add) -> Answer {
+                          auto added = scopes_.add(std::move(add));
+                          quotas_.apply();
+                          return added;
+                        },
+                        [&](const ipc::ScopeRemove& remove) -> Answer {
+                          auto removed = scopes_.remove(remove.name);
+                          quotas_.apply();
+                          return removed;
+                        },
+                        [&](const ipc::ScopeList& list) -> Answer { return scopes_.list(list.cursor); },
+                        [&](ipc::QuotaSet& set) -> Answer { return quotas_.set(std::move(set)); },
+                        [&](const ipc::AuditRead& asked) -> Answer { return read(audit_, asked); },
+                    },
+                    request);
 }
 
 }  // namespace hb::app

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "ipc/session.h"
 #include "ipc/audit_admin.h"
+#include "ipc/session.h"
 #include "ipc/translate_admin.h"
 #include "wire/limits.h"
 

@@ -24,8 +24,9 @@ bool can_repeat(core::AuditKind kind) {
 
 // By the admin or the daemon itself: nobody else can cause them.
 bool is_of_peers(const core::Audit& audit) {
-  return !audit.admin && (can_repeat(audit.kind) || audit.kind == core::AuditKind::kAcquired ||
-                          audit.kind == core::AuditKind::kReleased || audit.kind == core::AuditKind::kRevoked);
+  return !audit.admin &&
+         (can_repeat(audit.kind) || audit.kind == core::AuditKind::kAcquired ||
+          audit.kind == core::AuditKind::kReleased || audit.kind == core::AuditKind::kRevoked);
 }
 
 // Who was refused what. By a guessed key the export differs each time, and the guessing is one thing.

@@ -18,8 +18,8 @@ struct DaemonOptions {
   std::string policy;             // of the node, TOML; "" = what is built in
   std::vector<std::string> args;  // more of the command line
   ProcessOptions process;
-  std::string run_dir;  // below the private directory, for the daemon to make; "" = "run", made for its uid
-  BorrowedFd stderr_to;              // else its log is a file
+  std::string run_dir;   // below the private directory, for the daemon to make; "" = "run", made for its uid
+  BorrowedFd stderr_to;  // else its log is a file
   std::vector<std::string> through;  // a program, with arguments, that becomes the daemon in the end
 };
 
