@@ -11,7 +11,7 @@
 namespace hb::cli {
 
 // A verb puts its options on `app` and leaves in `run` what to do when it is the one chosen. run() writes
-// nothing itself: it returns what belongs on stdout.
+// nothing itself: it returns what belongs on stdout. One that never ends (audit --follow) has to.
 struct Cli {
   CLI::App& app;
   const Options& options;
@@ -31,6 +31,8 @@ void add_doctor(Cli& cli);
 void add_version(Cli& cli);
 void add_completion(Cli& cli);
 void add_quota(Cli& cli);
+void add_audit(Cli& cli);
+void add_scope(Cli& cli);
 void add_metrics(Cli& cli);
 
 }  // namespace hb::cli

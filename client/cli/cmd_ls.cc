@@ -15,6 +15,7 @@ void add_ls(Cli& cli) {
     std::string prefix;
     bool names = false;
     bool all = false;
+    std::string scope;
   };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* verb = cli.app.add_subcommand("ls", "List exports: what is shared, by whom, how often held");
@@ -23,11 +24,13 @@ void add_ls(Cli& cli) {
   verb->add_flag("-1,--names", arguments->names,
                  "Names alone, one a line, escaped; --json has them as they are");
   verb->add_flag("--all", arguments->all, "Also exports that have ended and are still held");
+  verb->add_option("--scope", arguments->scope, "Only this scope; main is everybody's")->type_name("SCOPE");
   verb->callback([&cli, arguments] {
     cli.run = [&cli, arguments]() -> std::string {
       const Connection connection = Connection::open(cli.options);
-      const Exports exports =
-          fetch_exports(connection, arguments->prefix, arguments->all ? HB_LIST_ENDED : 0);
+      Exports exports = fetch_exports(connection, arguments->prefix, arguments->all ? HB_LIST_ENDED : 0);
+      if (!arguments->scope.empty())
+        std::erase_if(exports.entries, [&](const hb_listed* e) { return e->scope != arguments->scope; });
       const bool admin = connection.info().admin != 0;
       if (cli.options.json) return dump(exports_json(exports.entries, admin));
       if (arguments->names) {

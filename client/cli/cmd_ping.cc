@@ -44,7 +44,11 @@ Json counters_json(const hb_daemon_status& s) {
           {"ended_held", s.ended_held},
           {"tickets", s.tickets},
           {"groups", s.groups},
-          {"events_pending", s.events_pending}};
+          {"events_pending", s.events_pending},
+          {"log_waiting", s.log_waiting},
+          {"log_dropped", s.log_dropped},
+          {"audit_dropped", s.audit_dropped},
+          {"audit_told", s.audit_told}};
 }
 
 std::string ping(const Options& options, double wait_s) {
@@ -84,6 +88,11 @@ std::string ping(const Options& options, double wait_s) {
     out += fmt::format("{} sessions, {} exports of {}, {} leases, {} of {} descriptors\n", status.sessions,
                        status.exports, format_bytes(status.bytes), status.leases, status.fds_used,
                        status.fds_limit);
+  if (status.log_dropped + status.audit_dropped != 0)
+    out += fmt::format(
+        "{} lines of its log and {} audit records were lost: whoever reads its stderr or the journal does "
+        "not\n",
+        status.log_dropped, status.audit_dropped);
   return out;
 }
 

@@ -19,6 +19,7 @@ void add_who(Cli& cli) {
     std::optional<std::uint32_t> owner;
     std::optional<std::uint64_t> id;
     bool top = false;
+    std::string scope;
   };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* verb = cli.app.add_subcommand("who", "Who holds an export, or all of them");
@@ -33,6 +34,7 @@ void add_who(Cli& cli) {
   verb->add_flag(
       "--top", arguments->top,
       "Every export with its holders, the largest first, also those that ended and are still held");
+  verb->add_option("--scope", arguments->scope, "Only this scope; main is everybody's")->type_name("SCOPE");
   verb->callback([&cli, arguments] {
     cli.run = [&cli, arguments] {
       if (arguments->top && (!arguments->name.empty() || arguments->id))
@@ -42,8 +44,13 @@ void add_who(Cli& cli) {
                                 : parse_target(arguments->name, arguments->owner, arguments->id);
       const Connection connection = Connection::open(cli.options);
       check_key(connection, target);
-      const Holders holders = fetch_holders(connection, target);
-      const Exports exports = fetch_exports(connection, {}, HB_LIST_ENDED);
+      Holders holders = fetch_holders(connection, target);
+      Exports exports = fetch_exports(connection, {}, HB_LIST_ENDED);
+      if (!arguments->scope.empty()) {
+        std::erase_if(exports.entries, [&](const hb_listed* e) { return e->scope != arguments->scope; });
+        std::erase_if(holders.entries,
+                      [&](const hb_held* h) { return h->process.scope != arguments->scope; });
+      }
       const bool admin = connection.info().admin != 0;
       const TableStyle style = style_of(cli.options);
       if (arguments->top) {

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "format.h"
+#include "scope_view.h"
 
 namespace hb::cli {
 namespace {
@@ -85,7 +86,7 @@ std::string holder_lines(std::span<const hb_held* const> holders) {
                        h->process.uid, safe(h->process.command), h->lease_id,
                        format_access(h->access, h->level), format_age(h->age_ns),
                        given(h->process.cgroup) ? ", cgroup " + safe(h->process.cgroup) : std::string(),
-                       given(h->process.scope) ? ", scope " + safe(h->process.scope) : std::string(),
+                       !is_main_scope(h->process.scope) ? ", scope " + safe(h->process.scope) : std::string(),
                        note.empty() ? std::string() : ": " + note);
   }
   return out;

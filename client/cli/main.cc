@@ -64,6 +64,8 @@ int main(int argc, char** argv) {
   add_check_policy(cli);
   add_reload(cli);
   add_quota(cli);
+  add_scope(cli);
+  add_audit(cli);
   add_metrics(cli);
   add_ping(cli);
   add_doctor(cli);
@@ -81,9 +83,11 @@ int main(int argc, char** argv) {
     std::string message = error.what();
     const std::vector<std::string> rest = app.remaining();
     if (app.get_subcommands().empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
-      message = (rest.empty() ? "" : fmt::format("'{}' is no verb; ", rest.front())) +
-                "say what to do: ls, show, who, why, revoke, check-policy, reload, quota, metrics, ping, doctor, version or "
-                "completion";
+      message =
+          (rest.empty() ? "" : fmt::format("'{}' is no verb; ", rest.front())) +
+          "say what to do: ls, show, who, why, revoke, check-policy, reload, quota, scope, audit, metrics, "
+          "ping, doctor, version or "
+          "completion";
     return fail("", message + "; see hipbrokerctl --help", kUsage);
   }
   options.header = !no_header;

@@ -8,6 +8,7 @@
 
 #include "format.h"
 #include "holding_view.h"
+#include "scope_view.h"
 
 namespace hb::cli {
 namespace {
@@ -57,6 +58,9 @@ Table exports_table(std::span<const hb_listed* const> exports) {
                               {"COMMAND", Column::Align::kLeft, 7, 0},
                               {"NAME", Column::Align::kLeft, 12, 0}};
   if (states) columns.insert(columns.end() - 2, {"STATE", Column::Align::kLeft, 4, 0});
+  const bool scopes =
+      std::ranges::any_of(exports, [](const hb_listed* e) { return !is_main_scope(e->scope); });
+  if (scopes) columns.insert(columns.end() - 1, {"SCOPE", Column::Align::kLeft, 8, 0});
   Table table(std::move(columns));
   for (const hb_listed* e : exports) {
     std::vector<std::string> cells{
@@ -66,6 +70,7 @@ Table exports_table(std::span<const hb_listed* const> exports) {
         format_age(e->age_ns),        safe(e->owner.command),
         shown_name(e->name)};
     if (states) cells.insert(cells.end() - 2, safe(e->state));
+    if (scopes) cells.insert(cells.end() - 1, safe(e->scope));
     table.add(std::move(cells));
   }
   return table;
@@ -87,6 +92,9 @@ Table holders_table(std::span<const hb_held* const> holders, std::span<const hb_
                               {"AGE", kRight, 0, 1},
                               {"COMMAND", Column::Align::kLeft, 7, 0},
                               {"EXPORT", Column::Align::kLeft, 12, 0}};
+  const bool scopes =
+      std::ranges::any_of(holders, [](const hb_held* h) { return !is_main_scope(h->process.scope); });
+  if (scopes) columns.insert(columns.end() - 1, {"SCOPE", Column::Align::kLeft, 8, 0});
   if (notes) columns.push_back({"NOTE", Column::Align::kLeft, 10, 0});
   Table table(std::move(columns));
   for (const hb_held* h : holders) {
@@ -100,6 +108,7 @@ Table holders_table(std::span<const hb_held* const> holders, std::span<const hb_
                                    format_age(h->age_ns),
                                    safe(h->process.command),
                                    named ? shown_name(e->name) : fmt::format("id {}", h->export_id)};
+    if (scopes) cells.insert(cells.end() - 1, safe(h->process.scope));
     if (notes) cells.push_back(holder_note(*h));
     table.add(std::move(cells));
   }
@@ -136,7 +145,7 @@ std::string shown_text(const Shown& shown, std::size_t most_chunks, const TableS
     out += field("device", device);
   for (std::size_t i = 0; i < e.peer_count; ++i)
     out += field("peer", device_text(e.peers[i].uuid, e.peers[i].pci, e.peers[i].partition));
-  if (e.scope != nullptr && *e.scope != '\0') out += field("scope", safe(e.scope));
+  if (!is_main_scope(e.scope)) out += field("scope", safe(e.scope));
   out += field("owner", process_text(e.owner));
   out += field("access",
                fmt::format("{} at most; read-only holds by {}", access_word(e.access), level_word(e.level)));

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "messages_acquire.h"
+#include "messages_audit.h"
 #include "messages_events.h"
 #include "messages_export.h"
 #include "messages_group.h"
@@ -18,6 +19,7 @@
 #include "messages_look.h"
 #include "messages_policy.h"
 #include "messages_quotas.h"
+#include "messages_scopes.h"
 #include "messages_session.h"
 #include "wire/expected.h"
 
@@ -66,11 +68,13 @@ template <typename Message>
   X(Change) X(Refresh) X(Revoke) X(Suspend) X(Unmapped) X(Claim) X(MakeTicket) X(DropTicket)        \
   X(Subscribe) X(TakeEvents) X(Publish) X(WaitStep) X(AckStep) X(WaitAcks)                          \
   X(Join) X(Ready) X(GroupAppend) X(Leave)                                                          \
-  X(Reload) X(CheckPolicy) X(QuotaSet) X(QuotaList)
+  X(Reload) X(CheckPolicy) X(QuotaSet) X(QuotaList)                                   \
+  X(ScopeAdd) X(ScopeRemove) X(ScopeList) X(AuditRead)
 #define HB_EVERY_RECEIVED_MESSAGE(X)                                                                \
   X(HelloReply) X(Error) X(ExportReply) X(AcquireReply) X(FetchReply) X(SharePageReply)             \
   X(WithdrawReply) X(ListReply) X(ShowReply) X(WhoReply) X(PingReply) X(StatusReply)                \
   X(RefreshReply) X(MakeTicketReply) X(DropTicketReply) X(SubscribeReply) X(TakeEventsReply)        \
   X(PublishReply) X(WaitStepReply) X(WaitAcksReply) X(JoinReply) X(ReadyReply) X(GroupAppendReply)   \
-  X(ReloadReply) X(CheckPolicyReply) X(QuotaSetReply) X(QuotaListReply)
+  X(ReloadReply) X(CheckPolicyReply) X(QuotaSetReply) X(QuotaListReply)               \
+  X(ScopeAddReply) X(ScopeRemoveReply) X(ScopeListReply) X(AuditReadReply)
 // clang-format on

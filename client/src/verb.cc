@@ -64,6 +64,12 @@ const char* verb(FrameType type) {
       return "reload";
     case FrameType::kCheckPolicy:
       return "check of the policy";
+    case FrameType::kScopeAdd:
+      return "making of a scope";
+    case FrameType::kScopeRemove:
+      return "removal of a scope";
+    case FrameType::kScopeList:
+      return "list of scopes";
     case FrameType::kQuotaSet:
       return "setting of a quota";
     case FrameType::kQuotaList:

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "observe/log.h"
+#include "policy/selector.h"
 #include "wire/limits.h"
 #include "wire/name.h"
 
@@ -14,9 +15,22 @@ namespace {
 
 using ipc::edge_error;
 
+constexpr std::size_t kPage = 16;  // of the list: at most 3 KiB each, to fit a frame
+
 core::LimitSet with(core::LimitSet limits, const ipc::Amounts& amounts) {
   for (const auto& [resource, most] : amounts) limits.set(resource, most);
   return limits;
+}
+
+void fill(ipc::ScopeInfo& info, const core::Broker::ScopeUse& use) {
+  const auto used = [&](core::Resource resource) { return use.used[static_cast<std::size_t>(resource)]; };
+  info.sessions = used(core::Resource::kSessions);
+  info.exports = used(core::Resource::kExports);
+  for (std::size_t i = 0; i < core::kResources; ++i) {
+    const auto resource = static_cast<core::Resource>(i);
+    if (const std::uint64_t most = use.total.of(resource); most != UINT64_MAX || used(resource) != 0)
+      info.total.push_back({resource, used(resource), most});
+  }
 }
 
 std::string shown(const std::string& name) { return "\"" + escape_for_display(name) + "\""; }
@@ -50,8 +64,6 @@ tl::expected<void, ipc::EdgeError> ScopeAdministration::make(const StoredScope& 
   scope->id = core::ScopeId{++last_id_};
   scope->name = wanted.name;
   scope->uids = wanted.uids;
-  if (!wanted.each.empty())
-    scope->limits = std::make_shared<const core::LimitSet>(with(core::LimitSet::built_in(), wanted.each));
   parts_.engine.add_scope(scope->id, scope->name, with(core::LimitSet::unlimited(), wanted.total));
   parts_.engine.note_fds(1);
   Made& made = made_[scope->id];
@@ -73,6 +85,11 @@ void ScopeAdministration::restore() {
 tl::expected<ipc::ScopeAdded, ipc::EdgeError> ScopeAdministration::add(ipc::ScopeAdd wanted) {
   if (std::string fault = ipc::fault_of_scope_name(wanted.name); !fault.empty())
     return tl::unexpected(edge_error(HB_INVALID, std::move(fault)));
+  for (const std::uint32_t uid : wanted.uids) {
+    if (uid > policy::kMostId)
+      return tl::unexpected(edge_error(
+          HB_INVALID, "4294967295 is no uid; uids are from 0 to " + std::to_string(policy::kMostId)));
+  }
   if (exists(wanted.name)) {
     return tl::unexpected(edge_error(HB_EXISTS, "scope " + wanted.name + " exists, in " +
                                                     directories_.path_of(wanted.name) +
@@ -108,7 +125,7 @@ bool ScopeAdministration::forget(const std::string& name) {
 }
 
 tl::expected<ipc::ScopeRemoved, ipc::EdgeError> ScopeAdministration::remove(const std::string& name) {
-  if (name == ipc::kMainScope)
+  if (name == policy::kMainScope)
     return tl::unexpected(edge_error(HB_INVALID, "scope main is always there and cannot be removed"));
   const auto found = std::find_if(made_.begin(), made_.end(),
                                   [&](const auto& entry) { return entry.second.scope->name == name; });
@@ -147,13 +164,13 @@ ipc::ScopesListed ScopeAdministration::list(std::uint64_t cursor) const {
   ipc::ScopesListed out;
   if (cursor == 0) {
     ipc::ScopeInfo& main = out.scopes.emplace_back();
-    main.name = ipc::kMainScope;
+    main.name = policy::kMainScope;
     main.directory = parts_.base;
-    main.sessions = parts_.server.sessions_of({});
+    fill(main, parts_.engine.scope_use({}));
     main.age_ns = parts_.engine.uptime_ns();
   }
   for (auto next = made_.upper_bound(core::ScopeId{cursor}); next != made_.end(); ++next) {
-    if (out.scopes.size() == limits::kScopesPage) {
+    if (out.scopes.size() == kPage) {
       out.next_cursor = std::prev(next)->first.value;
       break;
     }
@@ -162,7 +179,7 @@ ipc::ScopesListed ScopeAdministration::list(std::uint64_t cursor) const {
     info.name = made.scope->name;
     info.directory = directories_.path_of(info.name);
     info.uids = made.scope->uids;
-    info.sessions = parts_.server.sessions_of(next->first);
+    fill(info, parts_.engine.scope_use(next->first));
     info.age_ns = ipc::monotonic_now() - made.since_ns;
   }
   return out;

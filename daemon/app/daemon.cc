@@ -156,6 +156,7 @@ void reload_at(boost::asio::signal_set& hangup, PolicyAdministration& policy, ip
   hangup.async_wait([&hangup, &policy, &engine](const boost::system::error_code& error, int /*number*/) {
     if (error) return;
     core::Audit audit = ipc::audit_of(policy.reload());
+    audit.uid = ::geteuid();
     audit.verb = "SIGHUP";
     audit.admin = true;
     engine.note(std::move(audit));

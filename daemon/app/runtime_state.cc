@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "ipc/scope_directory.h"
+#include "policy/selector.h"
 #include "wire/name.h"
 #include "wire/sys_error.h"
 #include "wire/unique_fd.h"
@@ -97,7 +98,7 @@ class Reader {
             "a string " + std::string(key) + " is missing here");
       return {};
     }
-    const bool is_main = may_be_main && value->get() == ipc::kMainScope;
+    const bool is_main = may_be_main && value->get() == policy::kMainScope;
     if (const std::string fault = is_main ? "" : ipc::fault_of_scope_name(value->get()); !fault.empty())
       error(value->source(), fault);
     return value->get();

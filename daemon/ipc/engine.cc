@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "ipc/method_table.h"
+#include "observe/log.h"
 #include "wire/limits.h"
 
 namespace hb::ipc {
@@ -126,7 +127,7 @@ void Engine::set_terms() {
 
 std::optional<core::ScopeId> Engine::find_scope(std::string_view name) const {
   if (name == policy::kMainScope) return core::ScopeId();
-  const auto found = scopes_.find(name);
+  const auto found = scopes_.find(std::string(name));
   return found == scopes_.end() ? std::nullopt : std::optional(found->second);
 }
 
@@ -307,6 +308,11 @@ EdgeCounters Engine::edge_counters(const core::Reply& reply) const {
   counters.in_flight_limit = in_flight_.budget();
   counters.answers_waiting = in_flight_.waiting();
   counters.sockets_unread = in_flight_.kept();
+  const observe::Writer::Totals written = observe::process_writer().totals();
+  counters.log_waiting = written.waiting;
+  counters.log_dropped = written.log_dropped;
+  counters.audit_dropped = written.audit_dropped;
+  counters.audit_told = audit_.told();
   return counters;
 }
 

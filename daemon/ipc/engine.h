@@ -72,6 +72,9 @@ class Engine {
   void add_scope(core::ScopeId scope, const std::string& name, const core::LimitSet& total);
   // No session of it is left. Everything else that is in it ends.
   void remove_scope(core::ScopeId scope);
+  [[nodiscard]] core::Broker::ScopeUse scope_use(core::ScopeId scope) const {
+    return broker_.scope_use(scope).value_or(core::Broker::ScopeUse{});
+  }
   // Sent once all memory that was let go of until now is closed.
   void deliver_after_close(core::SessionId session, const OutFrame& frame);
   // The session has frames waiting, or none any more.
@@ -178,6 +181,7 @@ class Engine {
   std::vector<os::DriverRule> drivers_;
   std::shared_ptr<const policy::Policy> policy_;
   policy::SetQuotas quotas_;
+  std::unordered_map<std::string, core::ScopeId> scopes_;  // by name, but for the main one
   core::Broker broker_;
   HandleStore handles_;
   ReplyWriter writer_;
@@ -185,7 +189,6 @@ class Engine {
   std::vector<OutHandle> out_handles_;  // reused
   core::Time started_;
   std::unordered_map<core::SessionId, Live> sessions_;
-  std::map<std::string, core::ScopeId, std::less<>> scopes_;  // besides the main one
   std::unordered_set<Recipient*> backlogged_;
   std::map<std::uint64_t, std::vector<Parked>> parked_;  // by batch of the memory lane
   std::uint64_t last_batch_ = 0;

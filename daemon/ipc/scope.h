@@ -11,18 +11,16 @@
 #include <vector>
 
 #include "core/ids.h"
-#include "core/resource.h"
+#include "policy/selector.h"
 
 namespace hb::ipc {
 
-inline constexpr const char* kMainScope = "main";    // always there
 inline constexpr const char* kAdminScope = "admin";  // nobody's: it would read like the admin socket
 
 struct Scope {
   core::ScopeId id;  // 0 is the main one's; none is used twice
-  std::string name = kMainScope;
-  std::vector<std::uint32_t> uids;               // who may enter; empty = who reaches the socket
-  std::shared_ptr<const core::LimitSet> limits;  // of each principal in it; none = the node's
+  std::string name{policy::kMainScope};
+  std::vector<std::uint32_t> uids;  // who may enter; empty = who reaches the socket
 
   [[nodiscard]] bool admits(std::uint32_t uid) const {
     return uids.empty() || std::find(uids.begin(), uids.end(), uid) != uids.end();

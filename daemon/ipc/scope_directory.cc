@@ -155,7 +155,7 @@ std::string fault_of_scope_name(const std::string& name) {
     return "scope name " + quoted +
            " is not one: it is a directory's name of a-z, 0-9, '.', '_' and '-' that does not begin with '.'";
   }
-  if (name == kMainScope || name == kAdminScope)
+  if (name == policy::kMainScope || name == kAdminScope)
     return "scope name " + quoted + " is the daemon's own; choose another";
   return {};
 }

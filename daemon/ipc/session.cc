@@ -42,7 +42,6 @@ Session::Session(boost::asio::io_context& io, Engine& engine, SessionHost& host,
       line_(payer_, [this] { flush(); }) {
   const os::ProcessText text = os::process_text(peer.pid, peer.pidfd);
   principal_.scope = scope_->id;
-  principal_.limits = scope_->limits;
   principal_.uid = peer.uid;
   principal_.gid = peer.gid;
   principal_.groups = peer.groups;

@@ -93,6 +93,10 @@ void add(v1::StatusReply* out, const EdgeCounters& counters) {
   out->set_in_flight_limit(counters.in_flight_limit);
   out->set_answers_waiting(counters.answers_waiting);
   out->set_sockets_unread(counters.sockets_unread);
+  out->set_log_waiting(counters.log_waiting);
+  out->set_log_dropped(counters.log_dropped);
+  out->set_audit_dropped(counters.audit_dropped);
+  out->set_audit_told(counters.audit_told);
 }
 
 }  // namespace

@@ -41,6 +41,10 @@ struct EdgeCounters {
   std::uint64_t in_flight_limit = 0;
   std::uint64_t answers_waiting = 0;
   std::uint64_t sockets_unread = 0;
+  std::uint64_t log_waiting = 0;
+  std::uint64_t log_dropped = 0;
+  std::uint64_t audit_dropped = 0;
+  std::uint64_t audit_told = 0;
 };
 
 class ReplyWriter {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "observe/bounds.h"
+#include "wire/limits.h"
 
 namespace hb::observe {
 namespace {
@@ -24,8 +24,9 @@ bool can_repeat(core::AuditKind kind) {
 
 // By the admin or the daemon itself: nobody else can cause them.
 bool is_of_peers(const core::Audit& audit) {
-  return !audit.admin && (can_repeat(audit.kind) || audit.kind == core::AuditKind::kAcquired ||
-                          audit.kind == core::AuditKind::kReleased || audit.kind == core::AuditKind::kRevoked);
+  return !audit.admin &&
+         (can_repeat(audit.kind) || audit.kind == core::AuditKind::kAcquired ||
+          audit.kind == core::AuditKind::kReleased || audit.kind == core::AuditKind::kRevoked);
 }
 
 // Who was refused what. By a guessed key the export differs each time, and the guessing is one thing.
@@ -138,6 +139,8 @@ void AuditTrail::flush_all() {
 AuditTrail::Page AuditTrail::read(std::uint64_t after, std::uint64_t since_unix_ns, std::uint64_t max_records,
                                   std::size_t max_bytes) const {
   Page page;
+  // A number that was never given out is of a daemon before this one.
+  if (after > last_number_) after = 0;
   page.last = after;
   if (kept_.empty()) return page;
   const std::uint64_t oldest = kept_.front()->number();

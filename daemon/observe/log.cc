@@ -2,6 +2,8 @@
 // Copyright (c) 2026 the hipbroker authors
 #include "observe/log.h"
 
+#include <ctime>
+
 #include <atomic>
 #include <memory>
 #include <string>
@@ -28,7 +30,11 @@ std::optional<Level> level_from_name(std::string_view name) {
   return std::nullopt;
 }
 
-void start_log(Level level) { least.store(level, std::memory_order_relaxed); }
+// The file of the local time is read now: later the sandbox may hide it.
+void start_log(Level level) {
+  ::tzset();
+  least.store(level, std::memory_order_relaxed);
+}
 
 // Never deleted: a closer thread may outlive main().
 Writer& process_writer() {

@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "observe/writable.h"
-#include "observe/bounds.h"
+#include "wire/limits.h"
 
 namespace hb::observe {
 

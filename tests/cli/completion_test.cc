@@ -38,8 +38,8 @@ TEST(CliCompletion, ANameThatHadToBeEscapedIsNotOffered) {
 }
 
 TEST(CliCompletion, EveryVerbIsInEveryScript) {
-  for (const char* verb : {"ls", "show", "who", "why", "revoke", "check-policy", "reload", "quota", "metrics", "ping", "doctor",
-                           "version", "completion"})
+  for (const char* verb : {"ls", "show", "who", "why", "revoke", "check-policy", "reload", "quota", "scope",
+                           "audit", "metrics", "ping", "doctor", "version", "completion"})
     for (const char* name : {"bash", "zsh", "fish"})
       EXPECT_EQ(shell(kCtl + " completion " + name + " | grep -qw -- " + verb), 0) << name << ' ' << verb;
 }
@@ -47,8 +47,8 @@ TEST(CliCompletion, EveryVerbIsInEveryScript) {
 // The man page, the completions and --help speak of the same verbs and options.
 TEST(CliCompletion, EveryVerbAndOptionIsInTheManPage) {
   const std::string page = "sed 's/\\\\-/-/g' " HB_TEST_MAN_PAGE;
-  for (const char* verb : {"ls", "show", "who", "why", "revoke", "check-policy", "reload", "quota", "metrics", "ping", "doctor",
-                           "version", "completion"}) {
+  for (const char* verb : {"ls", "show", "who", "why", "revoke", "check-policy", "reload", "quota", "scope",
+                           "audit", "metrics", "ping", "doctor", "version", "completion"}) {
     EXPECT_EQ(shell(page + " | grep -qE '^\\.BR? " + verb + "'"), 0) << verb;
     EXPECT_EQ(
         shell("for option in $(" + kCtl + " " + verb + " --help | grep -oE -- '--[a-z-]+' | sort -u); do " +

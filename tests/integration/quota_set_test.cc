@@ -2,6 +2,9 @@
 // Copyright (c) 2026 the hipbroker authors
 //
 // Quotas of a running daemon: set by hand and by a reload, told to the right process alone.
+#include <nlohmann/json.hpp>
+#include <sstream>
+
 #include "integration/quota_fixture.h"
 #include "support/actor.h"
 
@@ -18,8 +21,26 @@ ProcessOptions as(std::uint32_t uid) {
 
 class QuotaSet : public QuotaTest {
  protected:
+  // Of the audit trail, as the log has them: one JSON object a line.
+  std::vector<nlohmann::json> records(const std::string& event) {
+    std::vector<nlohmann::json> out;
+    std::istringstream log(daemon().log());
+    for (std::string line; std::getline(log, line);) {
+      const std::size_t brace = line.find("{\"number\"");
+      if (brace == std::string::npos) continue;
+      nlohmann::json record = nlohmann::json::parse(line.substr(brace), nullptr, false);
+      if (!record.is_discarded() && record["event"] == event) out.push_back(std::move(record));
+    }
+    return out;
+  }
+
   QuotaSet()
       : QuotaTest(with_quotas("[quota]\nexports = 4\n[[quota.override]]\nuid = [2002]\nexports = 8\n")) {}
+
+  static std::string command_of(pid_t pid) {
+    const std::string line = read_file("/proc/" + std::to_string(pid) + "/comm");
+    return line.substr(0, line.find('\n'));
+  }
 
   Answer share(Actor& who, const std::string& name) {
     who.ok("memfds", {{"fds", name}});
@@ -43,6 +64,18 @@ TEST_F(QuotaSet, B06_OnlyTheOffenderIsToldAndHow) {
   EXPECT_EQ(refused.text("who"), "uid 2001");
   EXPECT_EQ(refused.message(), "limit of exports reached: 4 of 4 for uid 2001; withdraw some");
   for (Actor* one : {&a, &b, &c}) one->ok("ping");  // nobody was disconnected
+
+  // One record, of the one that was refused. It is written by another thread.
+  ASSERT_TRUE(poll_until([&] { return !records("quota").empty(); })) << daemon().log();
+  const std::vector<nlohmann::json> told = records("quota");
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0]["uid"], 2001);
+  EXPECT_EQ(told[0]["pid"], b.pid());
+  EXPECT_EQ(told[0]["command"], command_of(b.pid()));
+  EXPECT_EQ(told[0]["verb"], "export");
+  EXPECT_EQ(told[0]["what"], "exports");
+  EXPECT_EQ(told[0]["used"], 4);
+  EXPECT_EQ(told[0]["limit"], 4);
 
   for (int i = 0; i < 8; ++i) EXPECT_EQ(share(c, "c" + std::to_string(i)).status, HB_OK);
   const Answer ninth = share(c, "c8");

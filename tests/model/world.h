@@ -141,6 +141,7 @@ class World {
   void send(Actor& actor, core::Request request, std::vector<Object> objects, Judge judge);
   void apply(core::SessionId session, std::uint64_t id, core::Request request);
   void carry_out(core::Effects& effects);
+  void note(const core::Audit& audit);
   void judge(const core::Reply& reply);
   void tick();
   void pass_time();
@@ -192,6 +193,7 @@ class World {
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> words_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, Judge> expected_;
   std::vector<std::uint64_t> rings_;
+  std::set<std::pair<std::shared_ptr<const core::ProcessInfo>, std::uint64_t>> lease_sets_;
   std::vector<std::pair<NaiveKey, KeyBytes>> keys_;
   std::vector<Secret> secrets_;
   std::vector<std::pair<std::uint64_t, KeyBytes>> tickets_;

@@ -105,6 +105,8 @@ void World::carry_out(Effects& effects) {
       judge(*reply);
     } else if (const auto* rung = std::get_if<Ring>(&effect)) {
       rings_.push_back(rung->session.value);
+    } else if (const auto* audit = std::get_if<Audit>(&effect)) {
+      note(*audit);
     } else {
       retries.push_back(std::get<Retry>(effect));
     }
@@ -113,6 +115,16 @@ void World::carry_out(Effects& effects) {
     if (!model_.sessions.contains(retry.session.value)) fail("a retry of a dead session");
     apply(retry.session, retry.request_id, std::move(retry.request));
   }
+}
+
+// A set of leases is told when it begins and when it ends, once each.
+void World::note(const Audit& audit) {
+  const auto set = std::pair(audit.process, audit.exported.value);
+  if (audit.kind == AuditKind::kAcquired && !lease_sets_.insert(set).second)
+    fail("a set of leases told of twice");
+  if (audit.kind == AuditKind::kReleased && (lease_sets_.erase(set) != 1 || audit.count == 0))
+    fail("the end of a set of leases that never began");
+  if (audit.kind > AuditKind::kRevoked) fail("a record that is none of the core");
 }
 
 void World::judge(const Reply& reply) {
@@ -344,6 +356,9 @@ void World::compare() {
   if (rings_ != model_.rings) fail("other doorbells rang than those of sessions with news");
   rings_.clear();
   model_.rings.clear();
+  std::set<std::pair<std::uint64_t, std::uint64_t>> sets;
+  for (const auto& [id, lease] : model_.leases) sets.emplace(lease.session, lease.id);
+  if (sets.size() != lease_sets_.size()) fail("the audit trail tells of other sets of leases");
   compare_words();
 }
 

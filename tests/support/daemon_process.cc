@@ -61,7 +61,10 @@ void DaemonProcess::start() {
   const UniqueFd out(::open(log_path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   const UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!out || !null) throw std::runtime_error("cannot open " + log_path_);
-  process_ = Process(command_line(), options_.process, {{null.get(), 0}, {out.get(), 1}, {out.get(), 2}});
+  std::vector<std::string> line = options_.through;
+  for (std::string& word : command_line()) line.push_back(std::move(word));
+  const int err = options_.stderr_to.get() >= 0 ? options_.stderr_to.get() : out.get();
+  process_ = Process(line, options_.process, {{null.get(), 0}, {out.get(), 1}, {err, 2}});
   const bool ready = poll_until([&] {
     if (process_state(process_.pid()) == 'Z') return true;
     return RawPeer::try_hello(socket_);

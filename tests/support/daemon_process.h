@@ -9,6 +9,7 @@
 
 #include "support/process.h"
 #include "support/temp_dir.h"
+#include "wire/unique_fd.h"
 
 namespace hb::test {
 
@@ -17,7 +18,9 @@ struct DaemonOptions {
   std::string policy;             // of the node, TOML; "" = what is built in
   std::vector<std::string> args;  // more of the command line
   ProcessOptions process;
-  std::string run_dir;  // below the private directory, for the daemon to make; "" = "run", made for its uid
+  std::string run_dir;   // below the private directory, for the daemon to make; "" = "run", made for its uid
+  BorrowedFd stderr_to;  // else its log is a file
+  std::vector<std::string> through;  // a program, with arguments, that becomes the daemon in the end
 };
 
 class DaemonProcess {

@@ -125,7 +125,7 @@ typedef struct hb_client_info {
   int admin;         /* 1 on the admin socket */
   uint32_t protocol; /* version agreed on */
   char daemon[64];   /* "hipbrokerd 0.1.0" */
-  char scope[64];
+  char scope[72];
   char socket[108]; /* the path connected to */
 } hb_client_info;
 #define HB_CLIENT_INFO_INIT                                     \
@@ -770,9 +770,13 @@ typedef struct hb_daemon_status {
   uint64_t tickets;
   uint64_t groups;
   uint64_t events_pending;
+  uint64_t log_waiting;   /* lines of its log and audit records that are not written yet */
+  uint64_t log_dropped;   /* lines that were lost: nobody read its stderr or the journal */
+  uint64_t audit_dropped; /* audit records, likewise; hb_audit_read may still have them */
+  uint64_t audit_told;    /* audit records since it started */
 } hb_daemon_status;
 #define HB_DAEMON_STATUS_INIT \
-  { sizeof(hb_daemon_status), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(hb_daemon_status), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 HB_API hb_status hb_daemon_get_status(hb_client* client, uint64_t deadline_ns, hb_daemon_status* ret_status,
                                       hb_error* error);
 
@@ -912,10 +916,12 @@ HB_API void hb_client_get_stats(const hb_client* client, hb_stats* ret_stats); /
 }
 #endif
 
+#include "hipbroker/audit.h"
 #include "hipbroker/events.h"
 #include "hipbroker/group.h"
 #include "hipbroker/growth.h"
 #include "hipbroker/quotas.h"
+#include "hipbroker/scopes.h"
 #include "hipbroker/sleep.h"
 #include "hipbroker/steps.h"
 #include "hipbroker/succession.h"

@@ -175,8 +175,9 @@ TEST_F(AcquireTest, OneWayRequestsHaveNoAnswer) {
   const Exported out = exported(owner, simple("kv"));
   const Acquired got = acquired(other, by_key(out.key));
   send_as(other, 0, ReleaseRequest{got.lease});
-  ASSERT_EQ(effects.size(), 1u);
+  ASSERT_EQ(effects.size(), 2u);
   EXPECT_TRUE(std::holds_alternative<SetValidity>(effects[0]));
+  EXPECT_TRUE(std::holds_alternative<Audit>(effects[1]));
   send_as(other, 0, ReleaseRequest{got.lease});
   EXPECT_TRUE(effects.empty());
 }

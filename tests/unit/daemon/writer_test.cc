@@ -127,7 +127,8 @@ TEST_F(WriterTest, AStoppedSinkStopsNobodyAndTheGapIsToldInItsPlace) {
   const auto lines = taken_->all();
   ASSERT_EQ(lines.size(), 7u);
   EXPECT_EQ(lines[4], "fits 3");
-  EXPECT_NE(lines[5].find("3 lines of the log and 1 audit records were lost here: the fake"), std::string::npos)
+  EXPECT_NE(lines[5].find("3 lines of the log and 1 audit records were lost here: the fake"),
+            std::string::npos)
       << lines[5];
   EXPECT_EQ(lines[6], "after");
   EXPECT_EQ(writer_.totals().log_dropped, 3u) << "the totals stay";
