@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/audit.h"
 #include "observe/log.h"
 #include "wire/limits.h"
 
@@ -96,6 +97,13 @@ void Server::accepted(UniqueFd socket, const Door& door) {
 
 void Server::refuse(UniqueFd socket, const Payer& payer, std::uint32_t pid, const std::string& why) {
   log_refusal(observe::Who{payer.uid, pid, {}}, why);
+  core::Audit audit = core::refusal_of(edge_error(HB_QUOTA, why));
+  audit.kind = core::AuditKind::kRefused;
+  audit.scope = payer.scope;
+  audit.uid = payer.uid;
+  audit.process = std::make_shared<const core::ProcessInfo>(core::ProcessInfo{pid, {}, {}, {}});
+  audit.verb = "connect";
+  engine_.note(std::move(audit));
   engine_.close_socket(payer, std::move(socket), {});
 }
 

@@ -38,7 +38,8 @@ Session::Session(boost::asio::io_context& io, Engine& engine, SessionHost& host,
       pidfd_(io),
       deadline_(io),
       scope_(door.scope),
-      payer_(payer_of(*door.scope, peer.uid)) {
+      payer_(payer_of(*door.scope, peer.uid)),
+      line_(payer_, [this] { flush(); }) {
   const os::ProcessText text = os::process_text(peer.pid, peer.pidfd);
   principal_.scope = scope_->id;
   principal_.uid = peer.uid;
@@ -64,6 +65,7 @@ tl::expected<void, SysError> Session::adopt(UniqueFd& socket, UniqueFd& pidfd) {
     }
     static_cast<void>(pidfd.release());
   }
+  line_.open(socket);
   static_cast<void>(socket.release());
   return {};
 }
@@ -114,7 +116,7 @@ void Session::end(const std::string& why) {
   page_ = {};
   drop_doorbell();
   words_ = {};
-  engine_.close_socket(payer_, std::move(socket),
+  engine_.close_socket(line_, payer_, std::move(socket),
                        [&host = host_, payer = payer_] { host.socket_closed(payer); });
   host_.session_ended(*this);
 }
@@ -187,6 +189,7 @@ void Session::on_truncated(Received received, std::span<const std::byte> bytes) 
   engine_.dispose(std::move(received.fds), payer_);
   const auto frame = decode_frame(bytes);
   if (!frame) return fail(0, edge_error(HB_PROTO, frame_error_text(frame.error())));
+  frame_type_ = static_cast<std::uint16_t>(frame->header.type);
   const Method* method = find_method(frame->header.type);
   if (method == nullptr || !method->allows_fds || state_ == SessionState::kAwaitHello) {
     return fail(frame->header.request_id,
@@ -204,6 +207,7 @@ void Session::on_packet(Received received, std::span<const std::byte> bytes) {
     return fail(0, edge_error(HB_PROTO, frame_error_text(frame.error())));
   }
   const FrameHeader& header = frame->header;
+  frame_type_ = static_cast<std::uint16_t>(header.type);
   if (header.fd_count != received.fds.size()) {
     const std::size_t arrived = received.fds.size();
     engine_.dispose(std::move(received.fds), payer_);

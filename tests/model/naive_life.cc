@@ -173,9 +173,9 @@ std::vector<std::vector<Event>> NaiveModel::untold(std::uint64_t session) const 
   return out;
 }
 
-void NaiveModel::told(std::uint64_t session, std::size_t groups) {
+void NaiveModel::told(std::uint64_t session, std::size_t together) {
   const auto all = untold(session);
-  for (std::size_t i = 0; i < groups; ++i) {
+  for (std::size_t i = 0; i < together; ++i) {
     const Event& event = all[i].front();
     if (event.lease) leases.at(event.lease.value).untold.clear();
     std::erase_if(losses, [&](const NaiveLoss& loss) {
