@@ -6,6 +6,7 @@
 #include <string>
 
 #include "hipbroker/hipbroker.h"
+#include "hipbroker/quotas.h"
 
 namespace hb::cli {
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "fetch.h"
+#include "hipbroker/quotas.h"
 #include "json.h"
 #include "table.h"
 

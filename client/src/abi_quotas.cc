@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "abi.h"
+#include "hipbroker/quotas.h"
 #include "looking.h"
 #include "messages_quotas.h"
 

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the hipbroker authors
 #include "app/administration.h"
 
+#include <utility>
 #include <variant>
 
 namespace hb::app {
@@ -14,24 +15,29 @@ struct Overloaded : Cases... {
 
 using Answer = tl::expected<ipc::AdminReply, ipc::EdgeError>;
 
-Answer unsupported(const char* what) {
-  return tl::unexpected(ipc::edge_error(HB_UNSUPPORTED, std::string("this daemon has no ") + what));
-}
-
 }  // namespace
 
 Answer Administration::carry_out(ipc::AdminRequest request) {
   return std::visit(
-      Overloaded{[this](const ipc::Reload&) { return Answer(ipc::AdminReply(policy_.reload())); },
-                 [this](const ipc::CheckPolicy& asked) {
-                   return policy_.check(asked).map(
-                       [](ipc::PolicyChecked checked) { return ipc::AdminReply(std::move(checked)); });
-                 },
-                 [](const ipc::ScopeAdd&) { return unsupported("scopes"); },
-                 [](const ipc::ScopeRemove&) { return unsupported("scopes"); },
-                 [](const ipc::ScopeList&) { return unsupported("scopes"); },
-                 [](const ipc::QuotaSet&) { return unsupported("quotas of its own"); },
-                 [](const ipc::AuditRead&) { return unsupported("audit trail"); }},
+      Overloaded{
+          [&](const ipc::Reload&) -> Answer { return policy_.reload(); },
+          [&](const ipc::CheckPolicy& asked) -> Answer { return policy_.check(asked); },
+          [&](ipc::ScopeAdd& add) -> Answer {
+            auto added = scopes_.add(std::move(add));
+            quotas_.apply();
+            return added;
+          },
+          [&](const ipc::ScopeRemove& remove) -> Answer {
+            auto removed = scopes_.remove(remove.name);
+            quotas_.apply();
+            return removed;
+          },
+          [&](const ipc::ScopeList& list) -> Answer { return scopes_.list(list.cursor); },
+          [&](ipc::QuotaSet& set) -> Answer { return quotas_.set(std::move(set)); },
+          [](const ipc::AuditRead&) -> Answer {
+            return tl::unexpected(ipc::edge_error(HB_UNSUPPORTED, "this daemon has no audit trail"));
+          },
+      },
       request);
 }
 

@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
 //
-// What the admin socket asks of the daemon as a whole, handed to whom it is for.
+// What is asked on the admin socket, handed to the one that knows the noun: administration_*.h.
 #pragma once
 
 #include "app/administration_policy.h"
+#include "app/administration_quotas.h"
+#include "app/administration_scopes.h"
 #include "ipc/administration.h"
 
 namespace hb::app {
 
-class Administration : public ipc::Administration {
+class Administration final : public ipc::Administration {
  public:
-  explicit Administration(PolicyAdministration& policy) : policy_(policy) {}
+  Administration(PolicyAdministration& policy, ScopeAdministration& scopes, QuotaAdministration& quotas)
+      : policy_(policy), scopes_(scopes), quotas_(quotas) {}
+
   [[nodiscard]] tl::expected<ipc::AdminReply, ipc::EdgeError> carry_out(ipc::AdminRequest request) override;
 
  private:
   PolicyAdministration& policy_;
+  ScopeAdministration& scopes_;
+  QuotaAdministration& quotas_;
 };
 
 }  // namespace hb::app

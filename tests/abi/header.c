@@ -5,6 +5,7 @@
 #include "hipbroker/arena.h"
 #include "hipbroker/hipbroker.h"
 #include "hipbroker/policy.h"
+#include "hipbroker/quotas.h"
 
 int uses_every_initialiser(void);
 int uses_every_initialiser(void) {

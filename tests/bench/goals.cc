@@ -27,6 +27,8 @@ constexpr std::array kGoals{
     Goal{"product.cached.of1000", Of::kValue, true, 15},
     Goal{"product.memory daemon per export of 10000", Of::kValue, true, kMemoryUserBytes},
     Goal{"product.memory daemon per export of 100000", Of::kValue, true, kMemoryUserBytes},
+    Goal{"product.looking ls of 10000", Of::kValue, true, 200},
+    Goal{"product.looking metrics of 10000", Of::kValue, true, 100},
 };
 
 }  // namespace

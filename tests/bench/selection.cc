@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the hipbroker authors
 #include "bench/selection.h"
 
+#include <array>
 #include <map>
 #include <regex>
 #include <set>
@@ -76,6 +77,14 @@ Spec memory_spec(bool large) {
   return spec;
 }
 
+Spec looking_spec(bool large) {
+  const std::string count = large ? "10000" : "1000";
+  Spec spec{.name = "product.looking", .has_samples = false, .command = {"looking", count}};
+  spec.metrics.push_back({"ls_ms", " ls of " + count, "ms", 1});
+  spec.metrics.push_back({"metrics_ms", " metrics of " + count, "ms", 1});
+  return spec;
+}
+
 Spec external_spec(const std::string& text) {
   const std::size_t equals = text.find('=');
   errno = 0;
@@ -138,15 +147,16 @@ Selection select_cases(const Options& options) {
     complete(one.spec, options.list ? nullptr : daemon_for(one.placement), one.placement);
     take(one.spec);
   }
-  Spec memory = memory_spec(options.large_memory);
-  if (!options.floor_only && std::regex_search(memory.name, wanted)) {
+  std::array specs{memory_spec(options.large_memory), looking_spec(options.large_memory)};
+  for (Spec& once : specs) {
+    if (options.floor_only || !std::regex_search(once.name, wanted)) continue;
     PrivateDaemon* daemon = nullptr;
     if (!options.list) {
       selection.daemons.push_back(std::make_unique<PrivateDaemon>(options.daemon, Placement::kSplit));
       daemon = selection.daemons.back().get();
     }
-    complete(memory, daemon, Placement::kSplit);
-    selection.once.push_back(std::make_unique<Coprocess>(memory));
+    complete(once, daemon, Placement::kSplit);
+    selection.once.push_back(std::make_unique<Coprocess>(once));
   }
   CaseList interleaved;
   for (auto& one : floor) {

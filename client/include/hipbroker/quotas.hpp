@@ -6,6 +6,7 @@
 #define HIPBROKER_QUOTAS_HPP
 
 #include "hipbroker/hipbroker.hpp"
+#include "hipbroker/quotas.h"
 
 namespace hipbroker {
 

@@ -23,5 +23,7 @@ void run_cached(const Rig& rig, std::size_t entries);
 void run_throughput(const Rig& rig, std::size_t connections, bool release_each);
 // The daemon's memory for each export, when so many exist: ranges of one allocation.
 void run_memory(const Rig& rig, const std::vector<std::size_t>& counts);
+// `hipbrokerctl ls` and `hipbrokerctl metrics` as programs, when so many exports exist.
+void run_looking(const Rig& rig, std::size_t count);
 
 }  // namespace hb::bench

@@ -25,7 +25,7 @@ int run(const std::vector<std::string>& words) {
   const auto placement = parse_placement(words.size() > 3 ? words[2] : "");
   if (!placement) {
     die("usage: hb_bench_product SOCKET SERVER-PID same|split "
-        "acquire-key|acquire-name|handles|register|batch N|cached N|acquires N|cycles N|memory N...");
+        "acquire-key|acquire-name|handles|register|batch N|cached N|acquires N|cycles N|looking N|memory N...");
   }
   const Rig rig{.socket = words[0], .server = std::atoi(words[1].c_str()), .placement = *placement};
   const std::string& verb = words[3];
@@ -42,6 +42,7 @@ int run(const std::vector<std::string>& words) {
     if (verb == "cached") return run_cached(rig, counts[0]), 0;
     if (verb == "acquires") return run_throughput(rig, counts[0], false), 0;
     if (verb == "cycles") return run_throughput(rig, counts[0], true), 0;
+    if (verb == "looking") return run_looking(rig, counts[0]), 0;
     if (verb == "memory") return run_memory(rig, counts), 0;
   }
   die("no such case: %s", verb.c_str());
