@@ -148,8 +148,7 @@ void Engine::apply(core::SessionId session, std::uint64_t request_id, FrameType 
   }
   if (!added) {
     const auto recipient = sessions_.find(session);
-    if (recipient != sessions_.end())
-      recipient->second.recipient->refuse(request_id, added.error());
+    if (recipient != sessions_.end()) recipient->second.recipient->refuse(request_id, added.error());
     return;
   }
   broker_.apply(session, request_id, static_cast<std::uint16_t>(type), std::move(request), monotonic_now(),
@@ -381,7 +380,8 @@ void Engine::dispose(std::vector<UniqueFd> fds, const Payer& payer) {
       continue;
     }
     note_fds(1);
-    closer_.quarantine(closer_key(payer), std::move(fd), [this] { boost::asio::post(io_, [this] { note_fds(-1); }); });
+    closer_.quarantine(closer_key(payer), std::move(fd),
+                       [this] { boost::asio::post(io_, [this] { note_fds(-1); }); });
   }
   if (!memory.empty()) close_memory(std::move(memory), {});
 }

@@ -99,7 +99,6 @@ void Server::refuse(UniqueFd socket, const Payer& payer, std::uint32_t pid, cons
   log_refusal(observe::Who{payer.uid, pid, {}}, why);
   core::Audit audit = core::refusal_of(edge_error(HB_QUOTA, why));
   audit.kind = core::AuditKind::kRefused;
-  audit.scope = payer.scope;
   audit.uid = payer.uid;
   audit.process = std::make_shared<const core::ProcessInfo>(core::ProcessInfo{pid, {}, {}, {}});
   audit.verb = "connect";

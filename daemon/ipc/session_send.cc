@@ -16,7 +16,6 @@ namespace hb::ipc {
 void Session::note_refused(const EdgeError& error) {
   if (!core::is_refusal(error.status, false)) return;
   core::Audit audit = core::refusal_of(error);
-  audit.scope = scope_->id;
   audit.uid = who_.uid;
   audit.admin = principal_.admin;
   audit.process = std::make_shared<const core::ProcessInfo>(process_);
@@ -130,7 +129,8 @@ void Session::expect_reader() {
           self->who_, "its answers have waited for 10 s: " + std::to_string(in_flight.unread()) +
                           " descriptors are sent and unread, the daemon may have " +
                           std::to_string(in_flight.budget()) + "; most of them, " + std::to_string(fds) +
-                          ", by uid " + std::to_string(payer.uid) + ": end its processes, or raise LimitNOFILE");
+                          ", by uid " + std::to_string(payer.uid) +
+                          ": end its processes, or raise LimitNOFILE");
       return self->expect_reader();
     }
     self->host_.log_fault(self->who_, "disconnected: it did not read its answers for 10 s");
