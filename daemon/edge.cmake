@@ -34,8 +34,9 @@ add_library(hb_policy STATIC
 target_link_libraries(hb_policy PUBLIC hb_core hb_conf PRIVATE hb_build)
 
 add_library(hb_ipc STATIC
-  ipc/doorbell.cc ipc/engine.cc ipc/handle_store.cc ipc/in_flight.cc ipc/listener.cc ipc/method_table.cc ipc/outbox.cc
-  ipc/scope_directory.cc ipc/server.cc ipc/session.cc ipc/session_requests.cc ipc/session_send.cc ipc/socket_path.cc
+  ipc/audit_admin.cc ipc/doorbell.cc ipc/engine.cc ipc/handle_store.cc ipc/in_flight.cc ipc/listener.cc
+  ipc/method_table.cc ipc/outbox.cc ipc/scope_directory.cc ipc/server.cc
+  ipc/session.cc ipc/session_requests.cc ipc/session_send.cc ipc/socket_path.cc
   ipc/translate_admin.cc ipc/translate_reply.cc ipc/translate_reply_life.cc ipc/translate_reply_share.cc ipc/translate_request.cc
   ipc/translate_request_events.cc ipc/translate_request_group.cc ipc/translate_request_life.cc
   ipc/translate_request_parts.cc)
@@ -44,7 +45,8 @@ target_link_libraries(hb_ipc PUBLIC hb_core hb_policy hb_os hb_observe Boost::he
 
 add_library(hb_app STATIC
   app/administration.cc app/administration_policy.cc app/administration_quotas.cc app/administration_scopes.cc
-  app/config_toml.cc app/confinement.cc app/daemon.cc app/fd_need.cc app/options.cc app/policy_source.cc app/runtime_state.cc
+  app/config_toml.cc app/confinement.cc app/daemon.cc app/fd_need.cc app/options.cc app/policy_source.cc
+  app/runtime_state.cc
   app/socket_rule.cc)
 target_link_libraries(hb_app PUBLIC hb_ipc hb_conf hb_policy PRIVATE CLI11::CLI11 hb_build)
 

@@ -8,13 +8,15 @@
 #include "app/administration_quotas.h"
 #include "app/administration_scopes.h"
 #include "ipc/administration.h"
+#include "observe/audit.h"
 
 namespace hb::app {
 
 class Administration final : public ipc::Administration {
  public:
-  Administration(PolicyAdministration& policy, ScopeAdministration& scopes, QuotaAdministration& quotas)
-      : policy_(policy), scopes_(scopes), quotas_(quotas) {}
+  Administration(PolicyAdministration& policy, ScopeAdministration& scopes, QuotaAdministration& quotas,
+                 const observe::AuditTrail& audit)
+      : policy_(policy), scopes_(scopes), quotas_(quotas), audit_(audit) {}
 
   [[nodiscard]] tl::expected<ipc::AdminReply, ipc::EdgeError> carry_out(ipc::AdminRequest request) override;
 
@@ -22,6 +24,7 @@ class Administration final : public ipc::Administration {
   PolicyAdministration& policy_;
   ScopeAdministration& scopes_;
   QuotaAdministration& quotas_;
+  const observe::AuditTrail& audit_;
 };
 
 }  // namespace hb::app

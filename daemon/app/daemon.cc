@@ -19,6 +19,7 @@
 #include "app/confinement.h"
 #include "app/fd_need.h"
 #include "app/runtime_state.h"
+#include "ipc/audit_admin.h"
 #include "ipc/engine.h"
 #include "ipc/server.h"
 #include "ipc/socket_path.h"
@@ -151,11 +152,14 @@ tl::expected<core::BrokerConfig, std::string> broker_config(const Settings& sett
 }
 
 // Each time it comes. Until the loop runs it is kept by signal_set.
-void reload_at(boost::asio::signal_set& hangup, PolicyAdministration& policy) {
-  hangup.async_wait([&hangup, &policy](const boost::system::error_code& error, int /*number*/) {
+void reload_at(boost::asio::signal_set& hangup, PolicyAdministration& policy, ipc::Engine& engine) {
+  hangup.async_wait([&hangup, &policy, &engine](const boost::system::error_code& error, int /*number*/) {
     if (error) return;
-    static_cast<void>(policy.reload());
-    reload_at(hangup, policy);
+    core::Audit audit = ipc::audit_of(policy.reload());
+    audit.verb = "SIGHUP";
+    audit.admin = true;
+    engine.note(std::move(audit));
+    reload_at(hangup, policy, engine);
   });
 }
 
@@ -201,7 +205,7 @@ int run_daemon(const Settings& settings) {
   engine.audit().write_to(observe::process_writer());
   PolicyAdministration policy(engine, settings.policy_source);
   ipc::Server server(io, engine);
-  reload_at(hangup, policy);
+  reload_at(hangup, policy, engine);
   signals.async_wait([&](const boost::system::error_code& error, int number) {
     if (error) return;
     os::notify_stopping();
@@ -220,7 +224,7 @@ int run_daemon(const Settings& settings) {
   scopes.restore();
   QuotaAdministration quotas({engine, loaded.state, state_file});
   quotas.apply();
-  Administration administration(policy, scopes, quotas);
+  Administration administration(policy, scopes, quotas, engine.audit());
   server.set_administration(&administration);
 
   const std::string status = "broker " + places->broker.shown + ", admin " + places->admin.shown;

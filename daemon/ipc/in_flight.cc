@@ -102,9 +102,8 @@ bool InFlight::all_read(Line& line) {
 
 std::pair<Payer, std::uint64_t> InFlight::largest() const {
   std::pair<Payer, std::uint64_t> largest{};
-  for (const auto& one : by_payer_) {
-    if (one.second > largest.second) largest = one;
-  }
+  for (const auto& [payer, fds] : by_payer_)
+    if (fds > largest.second) largest = {payer, fds};
   return largest;
 }
 

@@ -67,18 +67,18 @@ void Server::accepted(UniqueFd socket, const Door& door) {
   auto peer = os::peer_credentials(socket);
   if (!peer) {
     if (!peer.error().dead)
-      return refuse(std::move(socket), {door.scope->id, 0}, 0, peer.error().error.text());
+      return refuse(std::move(socket), door, {door.scope->id, 0}, 0, peer.error().error.text());
     return engine_.close_socket({door.scope->id, 0}, std::move(socket), {});
   }
   const Payer payer = payer_of(*door.scope, peer->uid);
   const auto sessions = by_payer_.find(payer);
   if (!door.admin && sessions != by_payer_.end() && sessions->second >= sessions_per_payer()) {
-    return refuse(std::move(socket), payer, peer->pid,
+    return refuse(std::move(socket), door, payer, peer->pid,
                   "connection closed: this uid has " + std::to_string(sessions->second) +
                       " sessions, the limit here is " + std::to_string(sessions_per_payer()));
   }
   if (engine_.quarantine_full(payer)) {
-    return refuse(std::move(socket), payer, peer->pid,
+    return refuse(std::move(socket), door, payer, peer->pid,
                   "connection closed: " + std::to_string(limits::kQuarantinePerUid) +
                       " descriptors of this uid wait for a close() that does not return");
   }
@@ -86,7 +86,7 @@ void Server::accepted(UniqueFd socket, const Door& door) {
   auto session = std::make_shared<Session>(io_, engine_, *this, *peer, door);
   if (const auto adopted = session->adopt(socket, peer->pidfd); !adopted) {
     engine_.note_fds(-static_cast<std::int64_t>(engine_.config().fds_per_session));
-    return refuse(std::move(socket), payer, peer->pid,
+    return refuse(std::move(socket), door, payer, peer->pid,
                   "connection closed: it cannot be watched: " + adopted.error().text() +
                       "; fs.epoll.max_user_watches bounds the daemon's user");
   }
@@ -95,12 +95,12 @@ void Server::accepted(UniqueFd socket, const Door& door) {
   session->start();
 }
 
-void Server::refuse(UniqueFd socket, const Payer& payer, std::uint32_t pid, const std::string& why) {
+void Server::refuse(UniqueFd socket, const Door& door, const Payer& payer, std::uint32_t pid,
+                    const std::string& why) {
   log_refusal(observe::Who{payer.uid, pid, {}}, why);
   core::Audit audit = core::refusal_of(edge_error(HB_QUOTA, why));
-  audit.kind = core::AuditKind::kRefused;
   audit.uid = payer.uid;
-  audit.process = std::make_shared<const core::ProcessInfo>(core::ProcessInfo{pid, {}, {}, {}});
+  audit.process = std::make_shared<const core::ProcessInfo>(core::ProcessInfo{pid, {}, {}, door.scope->name});
   audit.verb = "connect";
   engine_.note(std::move(audit));
   engine_.close_socket(payer, std::move(socket), {});

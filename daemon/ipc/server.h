@@ -43,7 +43,8 @@ class Server : public ListenerHost, public SessionHost {
  private:
   // One principal cannot take all the room that others need, whether it said Hello or not.
   [[nodiscard]] std::uint64_t sessions_per_payer() const;
-  void refuse(UniqueFd socket, const Payer& payer, std::uint32_t pid, const std::string& why);
+  void refuse(UniqueFd socket, const Door& door, const Payer& payer, std::uint32_t pid,
+              const std::string& why);
 
   boost::asio::io_context& io_;
   Engine& engine_;

@@ -106,8 +106,9 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   void fail(std::uint64_t request_id, const EdgeError& error);
   void fail_later(const std::string& why);
   void end_at(core::Time deadline, const char* why);
-  // For the audit trail, where it is a refusal.
-  void note_refused(const EdgeError& error);
+  // For the audit trail: who it was.
+  void note(core::Audit audit);
+  void note_refused(const EdgeError& error);  // where it is a refusal
 
   boost::asio::io_context& io_;
   Engine& engine_;

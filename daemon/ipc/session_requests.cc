@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ipc/audit_admin.h"
 #include "ipc/session.h"
 #include "ipc/translate_admin.h"
 #include "wire/limits.h"
@@ -78,6 +79,7 @@ void Session::on_hello(const FrameView& frame) {
     static_cast<core::Error&>(error) = session.error();
     return fail(request_id, error);
   }
+  process_.cgroup = std::string();  // the core has it
   id_ = *session;
   set_state(SessionState::kOpen);
   deadline_.cancel();
@@ -115,8 +117,9 @@ void Session::on_admin_request(const FrameView& frame) {
   Administration* const administration = host_.administration();
   if (administration == nullptr)
     return answer(request_id, edge_error(HB_UNSUPPORTED, "this daemon has no administration"));
-  const auto reply = administration->carry_out(std::move(*request));
+  const auto reply = administration->carry_out(*request);
   if (!reply) return answer(request_id, reply.error());
+  if (auto audit = audit_of(*request, *reply)) note(std::move(*audit));
   const std::vector<std::byte> bytes = write_admin(frame.header.type, request_id, *reply);
   if (frame.header.type == FrameType::kScopeRemove)
     return engine_.deliver_after_close(id_, {request_id, bytes, {}});

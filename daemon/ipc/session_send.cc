@@ -15,7 +15,10 @@ namespace hb::ipc {
 
 void Session::note_refused(const EdgeError& error) {
   if (!core::is_refusal(error.status, false)) return;
-  core::Audit audit = core::refusal_of(error);
+  note(core::refusal_of(error));
+}
+
+void Session::note(core::Audit audit) {
   audit.uid = who_.uid;
   audit.admin = principal_.admin;
   audit.process = std::make_shared<const core::ProcessInfo>(process_);

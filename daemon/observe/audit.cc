@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "wire/limits.h"
+#include "observe/bounds.h"
 
 namespace hb::observe {
 namespace {

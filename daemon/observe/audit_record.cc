@@ -29,6 +29,8 @@ constexpr std::array<AuditKindText, 10> kKinds{{
 
 std::string status_name(hb_status status) {
   switch (status) {
+    case HB_INVALID:
+      return "HB_INVALID";
     case HB_DENIED:
       return "HB_DENIED";
     case HB_QUOTA:

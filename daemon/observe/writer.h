@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "observe/writable.h"
-#include "wire/limits.h"
+#include "observe/bounds.h"
 
 namespace hb::observe {
 

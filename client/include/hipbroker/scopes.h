@@ -2,7 +2,7 @@
  * Copyright (c) 2026 the hipbroker authors
  *
  * Scopes: name spaces of their own, each with a directory that is mounted into a pod, a job, a container.
- * Part of hipbroker.h, which includes it and whose conventions hold here.
+ * The conventions of hipbroker.h hold here.
  */
 #ifndef HIPBROKER_SCOPES_H
 #define HIPBROKER_SCOPES_H
