@@ -41,8 +41,8 @@ bool InFlight::admit(Line& line, std::size_t fds) {
   return true;
 }
 
-// Half of what the others leave, to each uid and of that to each of its sessions: however many do not read,
-// there is something left for one more. And one frame always, if it fits at all.
+// Half of what the others leave, to each uid of a scope and of that to each of its sessions: however many do
+// not read, there is something left for one more. And one frame always, if it fits at all.
 bool InFlight::fits(const Line& line, std::uint64_t fds) const {
   const auto less = [](std::uint64_t from, std::uint64_t what) { return from > what ? from - what : 0; };
   const std::uint64_t budget = less(budget_, parked_);
