@@ -79,6 +79,12 @@ bool parse_number(std::string_view text, std::uint32_t& out) {
 
 }  // namespace
 
+std::optional<bool> parse_switch(std::string_view text) {
+  if (text == "on") return true;
+  if (text == "off") return false;
+  return std::nullopt;
+}
+
 std::optional<os::DriverRule> parse_driver_rule(std::string_view text) {
   os::DriverRule rule;
   if (text.starts_with("anon ") && text.size() > 5) {
@@ -97,8 +103,8 @@ std::optional<os::DriverRule> parse_driver_rule(std::string_view text) {
 }
 
 tl::expected<Config, ConfigErrors> parse_config(std::string_view text, const std::string& file) {
-  constexpr std::array<std::string_view, 6> kTop{"socket", "admin_socket", "log_level",
-                                                 "limits", "handles",      "policy"};
+  constexpr std::array<std::string_view, 8> kTop{"socket",  "admin_socket", "log_level", "user",
+                                                 "sandbox", "limits",       "handles",   "policy"};
   constexpr std::array<std::string_view, 2> kLimits{"ended_exports", "ended_export_seconds"};
   constexpr std::array<std::string_view, 1> kHandles{"allow_driver"};
 
@@ -121,6 +127,17 @@ tl::expected<Config, ConfigErrors> parse_config(std::string_view text, const std
       reader.error(root.get("log_level")->source(), "log_level is \"" + escape_for_display(*level) +
                                                         "\", expected one of " +
                                                         std::string(observe::kLevelNames));
+    }
+  }
+  config.user = reader.string(root, "user");
+  if (config.user && config.user->empty()) {
+    reader.error(root.get("user")->source(), "user is \"\", expected the name or the number of a user");
+  }
+  if (const auto sandbox = reader.string(root, "sandbox")) {
+    config.sandbox = parse_switch(*sandbox);
+    if (!config.sandbox) {
+      reader.error(root.get("sandbox")->source(),
+                   "sandbox is \"" + escape_for_display(*sandbox) + "\", expected \"on\" or \"off\"");
     }
   }
   if (const toml::table* limits_table = reader.table(root, "limits")) {

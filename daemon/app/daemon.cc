@@ -16,11 +16,13 @@
 #include <utility>
 
 #include "app/administration.h"
+#include "app/confinement.h"
 #include "app/fd_need.h"
 #include "ipc/engine.h"
 #include "ipc/server.h"
 #include "ipc/socket_path.h"
 #include "observe/log.h"
+#include "observe/writer.h"
 #include "os/activation.h"
 #include "os/fd_limit.h"
 #include "os/notify.h"
@@ -79,6 +81,16 @@ void close_place(Place& place) {
 struct Places {
   Place broker;
   Place admin;
+};
+
+// From here to the end of the daemon a thread does the writing. At the end it may take so long; a log that
+// nobody reads must not keep the daemon from ending.
+struct Writing {
+  static constexpr std::uint64_t kFinishNs = 2'000'000'000;
+  Writing() { observe::process_writer().start(); }
+  Writing(const Writing&) = delete;
+  Writing& operator=(const Writing&) = delete;
+  ~Writing() { static_cast<void>(observe::process_writer().finish(kFinishNs)); }
 };
 
 // What is still to be opened at the start: a socket and its lock file, the event loop with its signals.
@@ -159,6 +171,9 @@ int run_daemon(const Settings& settings) {
   if (const auto grown = os::grow_descriptor_table(limit->limit); !grown) {
     return fail(kExitLocal, "growing the descriptor table: " + grown.error().text());
   }
+  if (auto became = become_user(settings); !became) {
+    return fail(became.error().code, became.error().lines.front());
+  }
   auto places = open_places(settings, *limit);
   if (!places) return fail(places.error().code, places.error().lines.front());
 
@@ -172,8 +187,17 @@ int run_daemon(const Settings& settings) {
     close_place(places->admin);
     return fail(kExitLocal, config.error());
   }
+  // Before any thread starts.
+  const auto sandbox = enter_sandbox(settings);
+  if (!sandbox) {
+    close_place(places->broker);
+    close_place(places->admin);
+    return fail(sandbox.error().code, sandbox.error().lines.front());
+  }
+  const Writing writing;
   ipc::Engine engine(io, *config, settings.drivers,
                      std::make_shared<const policy::Policy>(settings.policy->policy));
+  engine.audit().write_to(observe::process_writer());
   PolicyAdministration policy(engine, settings.policy_source);
   Administration administration(policy);
   ipc::Server server(io, engine);

@@ -34,7 +34,8 @@ tl::expected<Settings, Exit> read_settings(int argc, const char* const* argv) {
   std::string socket;
   std::string level;
   std::string policy_file;
-  bool user = false;
+  std::string user;
+  std::string sandbox;
   Settings settings;
   auto* config_option =
       cli.add_option("--config", config_file,
@@ -42,11 +43,18 @@ tl::expected<Settings, Exit> read_settings(int argc, const char* const* argv) {
   auto* socket_option = cli.add_option("--socket", socket,
                                        std::string("path of the socket (default ") + kDefaultSocket +
                                            "); the admin socket is admin/admin.sock beside it");
-  cli.add_flag("--user", user, "serve $XDG_RUNTIME_DIR/hipbroker/broker.sock")->excludes(socket_option);
   auto* policy_option =
       cli.add_option("--policy", policy_file,
                      std::string("policy file (default ") + policy::kDefaultFile + ", if it exists)");
   cli.add_flag("--check,--check-config", settings.check_only, "check configuration and policy, and exit");
+  auto* user_option =
+      cli.add_option("--user", user,
+                     "serve $XDG_RUNTIME_DIR/hipbroker/broker.sock; with a NAME, started as root: become "
+                     "that user")
+          ->expected(0, 1)
+          ->type_name("[NAME]");
+  auto* sandbox_option =
+      cli.add_option("--sandbox", sandbox, "on (default) or off: give up what serving does not need");
   auto* level_option =
       cli.add_option("--log-level", level, std::string(observe::kLevelNames) + " (default info)");
   cli.set_version_flag("--version", ipc::daemon_name());
@@ -101,7 +109,19 @@ tl::expected<Settings, Exit> read_settings(int argc, const char* const* argv) {
     }
     settings.log_level = *known;
   }
-  if (user) {
+  if (sandbox_option->count() != 0) {
+    const auto known = parse_switch(sandbox);
+    if (!known) return usage("hipbrokerd: --sandbox is " + in_quotes(sandbox) + ", expected on or off");
+    config.sandbox = known;
+  }
+  settings.sandbox = config.sandbox.value_or(kSandboxByDefault);
+  const bool personal = user_option->count() != 0 && user.empty();
+  if (personal && socket_option->count() != 0) {
+    return usage("hipbrokerd: --user serves a socket of its own, not together with --socket");
+  }
+  // A user's own daemon is that user's, whatever the node's configuration says.
+  if (!personal) settings.user = user.empty() ? config.user.value_or("") : user;
+  if (personal) {
     const char* runtime = std::getenv("XDG_RUNTIME_DIR");
     if (runtime == nullptr || runtime[0] != '/') {
       return usage(

@@ -57,8 +57,14 @@ ReplyBody lease_again(Core& core, const LeaseAnswer& first, std::uint32_t max_ha
 }  // namespace
 
 void answer(Call& call, Asker& asker, bool mutating, ReplyBody body, bool after_close) {
+  if (const auto* const error = std::get_if<Error>(&body)) note_refused(call, asker, *error);
   if (mutating && asker.request_id != 0)
     asker.session.answers.remember(asker.request_id, asker.frame_type, to_remember(call.core, body));
+  call.out.emplace_back(Reply{asker.id, asker.request_id, asker.frame_type, after_close, std::move(body)});
+}
+
+void answer_again(Call& call, const Asker& asker, ReplyBody body) {
+  const bool after_close = std::holds_alternative<Withdrawn>(body);
   call.out.emplace_back(Reply{asker.id, asker.request_id, asker.frame_type, after_close, std::move(body)});
 }
 

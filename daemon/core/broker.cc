@@ -126,6 +126,7 @@ Core::Core(const BrokerConfig& with)
               with.ended_exports != 0 ? with.ended_exports : limits::kEndedExports,
               with.ended_export_ns != 0 ? with.ended_export_ns : limits::kEndedExportNs),
       allocations(hash_secret(with)),
+      lease_sets(hash_secret(with)),
       waits(hash_secret(with)),
       groups(hash_secret(with)),
       fds(with.fd_limit) {}
@@ -232,7 +233,7 @@ void Broker::apply(SessionId id, std::uint64_t request_id, std::uint16_t frame_t
     call.close_gathered();
     return;
   }
-  Asker asker{id, *session, request_id, frame_type};
+  Asker asker{id, *session, request_id, frame_type, &request};
   const bool mutating = is_mutating(request);
   if (mutating) {
     // Sent again while it waits: the one answer is still to come.
@@ -244,8 +245,7 @@ void Broker::apply(SessionId id, std::uint64_t request_id, std::uint16_t frame_t
     if (auto before = answered_before(call, asker, request)) {
       close_handles_of(request, call);
       call.close_gathered();
-      const bool after_close = std::holds_alternative<Withdrawn>(*before);
-      answer(call, asker, false, std::move(*before), after_close);
+      answer_again(call, asker, std::move(*before));
       return;
     }
   }

@@ -12,6 +12,7 @@
 
 #include "core/account_table.h"
 #include "core/allocation_table.h"
+#include "core/audit.h"
 #include "core/broker.h"
 #include "core/deadline_queue.h"
 #include "core/export_table.h"
@@ -51,6 +52,7 @@ struct Core {
   ExportTable exports;
   AllocationTable allocations;
   LeaseTable leases;
+  LeaseSetTable lease_sets;
   TicketTable tickets;
   WaitTable waits;
   GroupTable groups;
@@ -82,6 +84,7 @@ struct Asker {
   Session& session;
   std::uint64_t request_id = 0;
   std::uint16_t frame_type = 0;
+  const Request* request = nullptr;  // none: it is answered later than it was asked
 };
 
 // What a verb comes to. Without a body there is no answer now: the request is parked, or one-way.

@@ -7,9 +7,11 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -306,7 +308,43 @@ struct Retry {
   AcquireRequest request;
 };
 
-using Effect = std::variant<SetValidity, CloseHandles, Reply, Retry, Ring>;
+// For the audit trail. Names are as their owners chose them, not escaped.
+enum class AuditKind : std::uint8_t {
+  kAcquired,  // the first lease of a (session, export)
+  kReleased,  // the last one of it: `count` acquires in `held_ns`
+  kRefused,
+  kQuota,    // a limit was reached: what, used, limit, who
+  kRevoked,  // from `count` leases
+  // Not of the core:
+  kScopeAdded,
+  kScopeRemoved,
+  kPolicyReloaded,
+  kQuotaSet,
+  kLeftOut,  // one principal caused more records than are kept for it: `count` were left out
+};
+
+struct Audit {
+  AuditKind kind = AuditKind::kRefused;
+  bool admin = false;  // by the admin socket
+  std::uint32_t uid = 0;
+  std::shared_ptr<const ProcessInfo> process;  // none = unknown
+  ExportId exported;                           // of a refusal: as the request names it
+  std::string name;
+  std::uint32_t owner_uid = 0;
+  std::uint32_t generation = 0;
+  std::uint16_t frame_type = 0;  // of the request
+  std::string_view verb;         // where there is no frame; of static storage
+  hb_status status = HB_OK;
+  std::string reason;
+  std::string what;
+  std::uint64_t used = 0;
+  std::uint64_t limit = 0;
+  std::string who;
+  std::uint64_t count = 0;
+  std::uint64_t held_ns = 0;
+};
+
+using Effect = std::variant<SetValidity, CloseHandles, Reply, Retry, Ring, Audit>;
 using Effects = std::vector<Effect>;
 
 }  // namespace hb::core

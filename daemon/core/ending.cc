@@ -27,6 +27,7 @@ void end_lease(Call& call, std::uint32_t slot) {
   const LeaseId id = core.leases.id_of(slot);
   const std::uint64_t acked = lease.acked_step;
   if (lease.pins) --exported.life->pinning;
+  note_released(call, lease);
   session.validity.give_back(lease.validity_slot);
   give_back(core, session, Resource::kLeases);
   unlink<&Lease::of_session>(core.leases, session.leases, slot);

@@ -87,6 +87,7 @@ tl::expected<LeaseId, Error> grant(Call& call, SessionId session_id, std::uint32
   link_front<&Lease::of_session>(core.leases, session.leases, slot);
   link_front<&Lease::of_export>(core.leases, e.leases, slot);
   ++e.lease_count;
+  note_acquired(call, slot);
   if (terms.pins) ++core.exports.life_of(export_slot).pinning;
   call.out.emplace_back(SetValidity{session_id, word.slot, lease.current ? word.value : 0});
   return core.leases.id_of(slot);

@@ -433,6 +433,7 @@ std::string first_broken_invariant(const Core& core) {
   if (Verdict v = check_exports(core, references); !v.empty()) return v;
   if (Verdict v = check_ends(core); !v.empty()) return v;
   if (Verdict v = check_leases(core); !v.empty()) return v;
+  if (Verdict v = first_broken_lease_set(core); !v.empty()) return v;
   if (Verdict v = check_tickets(core); !v.empty()) return v;
   const Verdict verdict = each(core.sessions, [&](std::uint32_t slot, const Session& session) {
     return check_session(core, slot, session, sums, references);

@@ -22,6 +22,7 @@ struct Lease {
   std::uint32_t exported = kNoSlot;
   Links of_session;
   Links of_export;
+  std::uint32_t set = kNoSlot;  // of leases that its session has of its export (audit.h)
   std::uint32_t validity_slot = 0;
   std::uint32_t validity_value = 0;
   std::uint32_t pending = kNoSlot;  // what its session has not been told yet, in the event table

@@ -20,6 +20,7 @@ Outcome revoke(Call& call, Asker& asker, const RevokeRequest& request) {
     return failure(HB_DENIED, "only its owner's uid (", e.owner_uid, ") or the admin revokes an export; uid ",
                    principal.uid, " may only read it");
   const bool was_current = is_current(e.state);
+  if (was_current) note_revoked(call, asker, *found);
   drop_pins(call, *found, TicketEnd::kRevoked);
   if (was_current) end_export(call, *found, ExportState::kRevoked);
   return drain(call, asker, *found, false, was_current ? 1 : 0, request.grace_ns);

@@ -77,6 +77,8 @@ void wake(Call& call, std::uint32_t export_slot);  // resumed: its holders are t
 // answering.cc
 // Sends the answer and, for a mutating request with an id, remembers it.
 void answer(Call& call, Asker& asker, bool mutating, ReplyBody body, bool after_close = false);
+// Once more what was answered before: nothing of it is new.
+void answer_again(Call& call, const Asker& asker, ReplyBody body);
 // The first answer of a request sent again, or PROTO for one that is forgotten, or nothing for a new one.
 [[nodiscard]] std::optional<ReplyBody> answered_before(Call& call, const Asker& asker,
                                                        const Request& request);

@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <cerrno>
 #include <chrono>
@@ -11,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "ipc/method_table.h"
 #include "wire/limits.h"
 
 namespace hb::ipc {
@@ -54,17 +56,22 @@ Engine::Engine(boost::asio::io_context& io, const core::BrokerConfig& config,
                std::vector<os::DriverRule> drivers, std::shared_ptr<const policy::Policy> policy)
     : io_(io),
       deadline_(io),
+      audit_timer_(io),
       config_(with_retries(config)),
       drivers_(std::move(drivers)),
       policy_(std::move(policy)),
       broker_(config_),
-      started_(monotonic_now()) {}
+      started_(monotonic_now()),
+      in_flight_(io, config.fd_limit) {}
 
 Engine::~Engine() { stop(); }
 
 void Engine::stop() {
+  in_flight_.stop();
   closer_.stop();
   deadline_.cancel();
+  audit_timer_.cancel();
+  audit_.flush_all();
 }
 
 // --- sessions -------------------------------------------------------------------------------------
@@ -116,7 +123,7 @@ void Engine::apply(core::SessionId session, std::uint64_t request_id, FrameType 
   if (!added) {
     const auto recipient = sessions_.find(session);
     if (recipient != sessions_.end())
-      recipient->second.recipient->deliver({request_id, writer_.error(request_id, added.error()), {}});
+      recipient->second.recipient->refuse(request_id, added.error());
     return;
   }
   broker_.apply(session, request_id, static_cast<std::uint16_t>(type), std::move(request), monotonic_now(),
@@ -150,6 +157,8 @@ void Engine::carry_out() {
     } else if (const auto* ring = std::get_if<core::Ring>(&effect)) {
       const auto session = sessions_.find(ring->session);
       if (session != sessions_.end()) session->second.recipient->ring();
+    } else if (auto* audit = std::get_if<core::Audit>(&effect)) {
+      note(std::move(*audit));
     } else {
       const auto& reply = std::get<core::Reply>(effect);
       send(reply, reply.after_close ? &parked : nullptr);
@@ -181,7 +190,9 @@ void Engine::carry_out_close(const core::CloseHandles& close, std::vector<Unique
           writer_.error(request_id, edge_error(HB_GONE, "the export ended before the answer could be sent"));
       return std::vector<std::byte>(bytes.begin(), bytes.end());
     };
-    for (Recipient* recipient : backlogged_) recipient->drop_handles(close.handles, gone);
+    std::vector<core::HandleId> ended = close.handles;
+    std::sort(ended.begin(), ended.end());
+    for (Recipient* recipient : backlogged_) recipient->drop_handles(ended, gone);
   }
   for (const core::HandleId handle : close.handles) {
     if (handles_.get_read_only(handle) != nullptr) note_fds(-1);
@@ -249,6 +260,10 @@ EdgeCounters Engine::edge_counters(const core::Reply& reply) const {
   counters.fds_reserve = limits::fd_reserve(config_.fd_limit);
   counters.closing = closer_.closing();
   counters.quarantined = closer_.quarantined();
+  counters.in_flight = in_flight_.unread();
+  counters.in_flight_limit = in_flight_.budget();
+  counters.answers_waiting = in_flight_.waiting();
+  counters.sockets_unread = in_flight_.kept();
   return counters;
 }
 
@@ -266,6 +281,31 @@ void Engine::arm_deadline() {
     armed_for_ = core::kNever;
     broker_.tick(monotonic_now(), effects_);
     carry_out();
+  });
+}
+
+// --- audit ----------------------------------------------------------------------------------------
+
+void Engine::note(core::Audit audit) {
+  if (const Method* method = find_method(static_cast<FrameType>(audit.frame_type))) audit.verb = method->name;
+  audit_.add(std::move(audit), monotonic_now());
+  arm_audit();
+}
+
+void Engine::arm_audit() {
+  const core::Time next = audit_.next_flush();
+  if (next == audit_armed_for_) return;
+  audit_armed_for_ = next;
+  if (next == core::kNever) {
+    audit_timer_.cancel();
+    return;
+  }
+  audit_timer_.expires_at(std::chrono::steady_clock::time_point(std::chrono::nanoseconds(next)));
+  audit_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    audit_armed_for_ = core::kNever;
+    audit_.flush(monotonic_now());
+    arm_audit();
   });
 }
 
@@ -309,6 +349,15 @@ void Engine::close_socket(std::uint32_t uid, UniqueFd socket, std::function<void
       note_fds(-1);
       if (closed) closed();
     });
+  });
+}
+
+void Engine::close_socket(InFlight::Line& line, std::uint32_t uid, UniqueFd socket,
+                          std::function<void()> closed) {
+  note_fds(1);
+  in_flight_.end(line, std::move(socket), [this, uid, closed = std::move(closed)](UniqueFd read) mutable {
+    note_fds(-1);
+    close_socket(uid, std::move(read), std::move(closed));
   });
 }
 

@@ -22,8 +22,10 @@
 #include "core/broker.h"
 #include "ipc/edge_error.h"
 #include "ipc/handle_store.h"
+#include "ipc/in_flight.h"
 #include "ipc/outbox.h"
 #include "ipc/translate_reply.h"
+#include "observe/audit.h"
 #include "os/closer.h"
 #include "os/handle_probe.h"
 #include "policy/policy.h"
@@ -39,10 +41,13 @@ class Recipient {
   virtual ~Recipient() = default;
   virtual void deliver(const OutFrame& frame) = 0;
   virtual void set_validity(std::uint32_t slot, std::uint32_t value) = 0;
+  // `handles` are sorted.
   virtual void drop_handles(std::span<const core::HandleId> handles, const Outbox::GoneFrame& gone) = 0;
   // Sends `frame` with one descriptor more, a new doorbell that takes the place of the old; or an error.
   virtual void subscribe(const OutFrame& frame) = 0;
   virtual void ring() = 0;
+  // Of a request that the core was not asked for.
+  virtual void refuse(std::uint64_t request_id, const EdgeError& error) = 0;
 };
 
 [[nodiscard]] std::shared_ptr<const policy::Policy> built_in_policy();
@@ -89,8 +94,12 @@ class Engine {
   void dispose(std::vector<UniqueFd> fds, std::uint32_t uid);
   // Closing a socket closes what is unread in it: never on the loop. `closed` runs on the loop afterwards.
   void close_socket(std::uint32_t uid, UniqueFd socket, std::function<void()> closed);
+  // The socket of a session that has ended, once its peer has read what it was sent.
+  void close_socket(InFlight::Line& line, std::uint32_t uid, UniqueFd socket, std::function<void()> closed);
   [[nodiscard]] bool quarantine_full(std::uint32_t uid) const { return closer_.quarantine_full(uid); }
   [[nodiscard]] const HandleStore& handles() const { return handles_; }
+
+  [[nodiscard]] InFlight& in_flight() { return in_flight_; }
 
   // --- descriptor budget ------------------------------------------------------------------------
   // Descriptors of the edge: sessions before their Hello, reopened handles, those being closed.
@@ -105,6 +114,11 @@ class Engine {
   [[nodiscard]] const core::BrokerConfig& config() const { return config_; }
   [[nodiscard]] std::uint64_t uptime_ns() const { return monotonic_now() - started_; }
   [[nodiscard]] core::Counters counters() const { return broker_.counters(); }
+
+  // --- audit ------------------------------------------------------------------------------------
+  // Of what the core does not see: refusals of the edge, what an admin changed.
+  void note(core::Audit audit);
+  [[nodiscard]] observe::AuditTrail& audit() { return audit_; }
 
   // No callback of a closer thread any more; sessions must have ended.
   void stop();
@@ -131,10 +145,14 @@ class Engine {
   [[nodiscard]] tl::expected<core::Level, EdgeError> read_only_level(
       const core::Broker::Candidate& candidate);
   void arm_deadline();
+  void arm_audit();
 
   boost::asio::io_context& io_;
   boost::asio::steady_timer deadline_;
   core::Time armed_for_ = core::kNever;
+  observe::AuditTrail audit_;
+  boost::asio::steady_timer audit_timer_;
+  core::Time audit_armed_for_ = core::kNever;
   core::BrokerConfig config_;
   std::vector<os::DriverRule> drivers_;
   std::shared_ptr<const policy::Policy> policy_;
@@ -149,6 +167,7 @@ class Engine {
   std::map<std::uint64_t, std::vector<Parked>> parked_;  // by batch of the memory lane
   std::uint64_t last_batch_ = 0;
   std::uint64_t last_closed_ = 0;  // batch
+  InFlight in_flight_;
   os::Closer closer_;
 };
 

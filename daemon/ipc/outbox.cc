@@ -40,10 +40,11 @@ void Outbox::clear() {
 
 void Outbox::drop_handles(std::span<const core::HandleId> handles, const GoneFrame& gone) {
   for (QueuedFrame& frame : frames_) {
-    const auto ended = std::find_first_of(
-        frame.handles.begin(), frame.handles.end(), handles.begin(), handles.end(),
-        [](const OutHandle& carried, core::HandleId closed) { return carried.id == closed; });
-    if (ended == frame.handles.end()) continue;
+    const bool ended =
+        std::any_of(frame.handles.begin(), frame.handles.end(), [&handles](const OutHandle& carried) {
+          return std::binary_search(handles.begin(), handles.end(), carried.id);
+        });
+    if (!ended) continue;
     bytes_ -= frame.bytes.size();
     fds_ -= frame.fds();
     // Smaller than what it replaces in every way that is bounded.

@@ -51,7 +51,7 @@ class Outbox {
   void pop();
   void clear();
 
-  // Every frame that carries one of `handles` becomes gone(request id).
+  // Every frame that carries one of `handles`, which are sorted, becomes gone(request id).
   using GoneFrame = std::function<std::vector<std::byte>(std::uint64_t request_id)>;
   void drop_handles(std::span<const core::HandleId> handles, const GoneFrame& gone);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/audit.h"
 #include "observe/log.h"
 #include "wire/limits.h"
 
@@ -75,6 +76,12 @@ void Server::accepted(UniqueFd socket, bool admin) {
 
 void Server::refuse(UniqueFd socket, std::uint32_t uid, std::uint32_t pid, const std::string& why) {
   log_refusal(observe::Who{uid, pid, {}}, why);
+  core::Audit audit = core::refusal_of(edge_error(HB_QUOTA, why));
+  audit.kind = core::AuditKind::kRefused;
+  audit.uid = uid;
+  audit.process = std::make_shared<const core::ProcessInfo>(core::ProcessInfo{pid, {}, {}, {}});
+  audit.verb = "connect";
+  engine_.note(std::move(audit));
   engine_.close_socket(uid, std::move(socket), {});
 }
 

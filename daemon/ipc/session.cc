@@ -31,7 +31,9 @@ std::string printable(std::string text) {
 
 Session::Session(boost::asio::io_context& io, Engine& engine, SessionHost& host,
                  const os::PeerCredentials& peer, bool admin)
-    : io_(io), engine_(engine), host_(host), socket_(io), pidfd_(io), deadline_(io) {
+    : io_(io), engine_(engine), host_(host), socket_(io), pidfd_(io), deadline_(io), line_(peer.uid, [this] {
+        flush();
+      }) {
   const os::ProcessText text = os::process_text(peer.pid, peer.pidfd);
   principal_.uid = peer.uid;
   principal_.gid = peer.gid;
@@ -55,6 +57,7 @@ tl::expected<void, SysError> Session::adopt(UniqueFd& socket, UniqueFd& pidfd) {
     }
     static_cast<void>(pidfd.release());
   }
+  line_.open(socket);
   static_cast<void>(socket.release());
   return {};
 }
@@ -105,7 +108,7 @@ void Session::end(const std::string& why) {
   page_ = {};
   drop_doorbell();
   words_ = {};
-  engine_.close_socket(who_.uid, std::move(socket),
+  engine_.close_socket(line_, who_.uid, std::move(socket),
                        [&host = host_, uid = who_.uid] { host.socket_closed(uid); });
   host_.session_ended(*this);
 }
@@ -178,6 +181,7 @@ void Session::on_truncated(Received received, std::span<const std::byte> bytes) 
   engine_.dispose(std::move(received.fds), who_.uid);
   const auto frame = decode_frame(bytes);
   if (!frame) return fail(0, edge_error(HB_PROTO, frame_error_text(frame.error())));
+  frame_type_ = static_cast<std::uint16_t>(frame->header.type);
   const Method* method = find_method(frame->header.type);
   if (method == nullptr || !method->allows_fds || state_ == SessionState::kAwaitHello) {
     return fail(frame->header.request_id,
@@ -195,6 +199,7 @@ void Session::on_packet(Received received, std::span<const std::byte> bytes) {
     return fail(0, edge_error(HB_PROTO, frame_error_text(frame.error())));
   }
   const FrameHeader& header = frame->header;
+  frame_type_ = static_cast<std::uint16_t>(header.type);
   if (header.fd_count != received.fds.size()) {
     const std::size_t arrived = received.fds.size();
     engine_.dispose(std::move(received.fds), who_.uid);

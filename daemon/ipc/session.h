@@ -73,6 +73,7 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   void drop_handles(std::span<const core::HandleId> handles, const Outbox::GoneFrame& gone) override;
   void subscribe(const OutFrame& frame) override;
   void ring() override;
+  void refuse(std::uint64_t request_id, const EdgeError& error) override { answer(request_id, error); }
 
  private:
   void set_state(SessionState next);
@@ -96,13 +97,15 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   void deliver_owned(const OutFrame& frame, UniqueFd fd);
   void drop_doorbell();
   void wait_writable();
-  void retry_soon();
   void flush();
+  void expect_reader();
   void answer(std::uint64_t request_id, const EdgeError& error);
   // Answers where the request is known, then ends the session.
   void fail(std::uint64_t request_id, const EdgeError& error);
   void fail_later(const std::string& why);
   void end_at(core::Time deadline, const char* why);
+  // For the audit trail, where it is a refusal.
+  void note_refused(const EdgeError& error);
 
   boost::asio::io_context& io_;
   Engine& engine_;
@@ -114,9 +117,11 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   core::SessionId id_;
   core::Principal principal_;
   observe::Who who_;
-  core::ProcessInfo process_;  // until the Hello
+  core::ProcessInfo process_;
+  std::uint16_t frame_type_ = 0;  // of the request under way
   Outbox outbox_;
   bool waiting_readable_ = false;  // two waits at once would each go on for ever
+  InFlight::Line line_;
   bool too_many_in_flight_logged_ = false;
   os::ValidityPage page_;
   Doorbell doorbell_;                 // counted in the engine's budget while it is there

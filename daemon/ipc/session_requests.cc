@@ -63,7 +63,7 @@ void Session::on_hello(const FrameView& frame) {
   // Until now the edge counted this session's descriptors, from here on the core does.
   const auto own = static_cast<std::int64_t>(engine_.config().fds_per_session);
   engine_.note_fds(-own);
-  const auto session = engine_.connect(principal_, std::move(process_), *this);
+  const auto session = engine_.connect(principal_, process_, *this);
   if (!session) {
     engine_.note_fds(own);
     EdgeError error;

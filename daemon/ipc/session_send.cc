@@ -7,12 +7,24 @@
 #include <chrono>
 #include <utility>
 
+#include "core/audit.h"
 #include "ipc/session.h"
 #include "wire/limits.h"
 
 namespace hb::ipc {
 
+void Session::note_refused(const EdgeError& error) {
+  if (!core::is_refusal(error.status, false)) return;
+  core::Audit audit = core::refusal_of(error);
+  audit.uid = who_.uid;
+  audit.admin = principal_.admin;
+  audit.process = std::make_shared<const core::ProcessInfo>(process_);
+  audit.frame_type = frame_type_;
+  engine_.note(std::move(audit));
+}
+
 void Session::answer(std::uint64_t request_id, const EdgeError& error) {
+  note_refused(error);
   if (request_id == 0) {
     host_.log_fault(who_, "one-way request refused: " + error.message);
     return;
@@ -21,6 +33,7 @@ void Session::answer(std::uint64_t request_id, const EdgeError& error) {
 }
 
 void Session::fail(std::uint64_t request_id, const EdgeError& error) {
+  note_refused(error);
   host_.log_fault(who_, "disconnected: " + error.message);
   deliver({request_id, engine_.writer().error(request_id, error), {}});
   fail_later(error.message);
@@ -55,7 +68,12 @@ Session::Sent Session::send_now(const OutFrame& frame, std::span<const UniqueFd>
     fds[count++] = fd->get();
   }
   for (const UniqueFd& fd : owned) fds[count++] = fd.get();
+  if (!engine_.in_flight().admit(line_, count)) {
+    engine_.in_flight().wait(line_);
+    return Sent::kLater;
+  }
   const auto outcome = send_packet(socket_.native_handle(), frame.bytes, {}, std::span(fds).first(count));
+  if (!outcome || *outcome != SendOutcome::kSent) engine_.in_flight().give_back(line_, count);
   if (!outcome) {
     host_.log_fault(who_, "disconnected: " + outcome.error().text());
     fail_later(outcome.error().text());
@@ -68,15 +86,14 @@ Session::Sent Session::send_now(const OutFrame& frame, std::span<const UniqueFd>
       fail_later("the peer closed");
       return Sent::kFailed;
     case SendOutcome::kTooManyInFlight:
+      // The daemon's own are within their budget: others of its user have theirs unread.
       if (!std::exchange(too_many_in_flight_logged_, true)) {
         host_.log_fault(
             who_,
-            "answers wait: ETOOMANYREFS, more descriptors are sent and unread than RLIMIT_NOFILE of "
-            "the daemon's user (" +
-                std::to_string(engine_.config().fd_limit) + ")");
+            "answers wait: programs of the daemon's own user have so many descriptors sent and unread that "
+            "it may send none (ETOOMANYREFS); give hipbrokerd a user of its own, or raise LimitNOFILE");
       }
-      // The socket itself is writable: a wait for that would spin.
-      retry_soon();
+      engine_.in_flight().wait(line_);
       return Sent::kLater;
     case SendOutcome::kWouldBlock:
       wait_writable();
@@ -97,7 +114,27 @@ void Session::enqueue(QueuedFrame frame) {
   }
   if (!was_empty) return;
   engine_.set_backlogged(*this, true);
-  end_at(monotonic_now() + limits::kSlowReaderNs, "it did not read its answers for 10 s");
+  expect_reader();
+}
+
+// Who has read all and waits because others have not is not the one to go.
+void Session::expect_reader() {
+  deadline_.expires_after(std::chrono::nanoseconds(limits::kSlowReaderNs));
+  deadline_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+    if (error || self->state_ == SessionState::kEnded) return;
+    InFlight& in_flight = self->engine_.in_flight();
+    if (self->line_.waits() && in_flight.all_read(self->line_)) {
+      const auto [uid, fds] = in_flight.largest();
+      self->host_.log_fault(
+          self->who_, "its answers have waited for 10 s: " + std::to_string(in_flight.unread()) +
+                          " descriptors are sent and unread, the daemon may have " +
+                          std::to_string(in_flight.budget()) + "; most of them, " + std::to_string(fds) +
+                          ", by uid " + std::to_string(uid) + ": end its processes, or raise LimitNOFILE");
+      return self->expect_reader();
+    }
+    self->host_.log_fault(self->who_, "disconnected: it did not read its answers for 10 s");
+    self->end("it did not read its answers");
+  });
 }
 
 void Session::wait_writable() {
@@ -105,13 +142,6 @@ void Session::wait_writable() {
                      [self = shared_from_this()](const boost::system::error_code& error) {
                        if (!error) self->flush();
                      });
-}
-
-void Session::retry_soon() {
-  auto timer = std::make_shared<boost::asio::steady_timer>(io_, std::chrono::milliseconds(10));
-  timer->async_wait([self = shared_from_this(), timer](const boost::system::error_code& error) {
-    if (!error) self->flush();
-  });
 }
 
 void Session::flush() {

@@ -89,6 +89,10 @@ void add(v1::StatusReply* out, const EdgeCounters& counters) {
   out->set_fds_reserve(counters.fds_reserve);
   out->set_closing(counters.closing);
   out->set_quarantined(counters.quarantined);
+  out->set_in_flight(counters.in_flight);
+  out->set_in_flight_limit(counters.in_flight_limit);
+  out->set_answers_waiting(counters.answers_waiting);
+  out->set_sockets_unread(counters.sockets_unread);
 }
 
 }  // namespace

@@ -37,6 +37,10 @@ struct EdgeCounters {
   std::uint64_t fds_reserve = 0;
   std::uint64_t closing = 0;
   std::uint64_t quarantined = 0;
+  std::uint64_t in_flight = 0;
+  std::uint64_t in_flight_limit = 0;
+  std::uint64_t answers_waiting = 0;
+  std::uint64_t sockets_unread = 0;
 };
 
 class ReplyWriter {

@@ -2,62 +2,21 @@
 // Copyright (c) 2026 the hipbroker authors
 #include "observe/log.h"
 
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/sinks/systemd_sink.h>
-#include <spdlog/spdlog.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cinttypes>
-#include <cstdio>
-#include <cstdlib>
+#include <atomic>
+#include <memory>
+#include <string>
 #include <utility>
+
+#include "observe/log_line.h"
+#include "observe/sinks.h"
+#include "observe/writer.h"
 
 namespace hb::observe {
 namespace {
 
-// $JOURNAL_STREAM names the device and inode of the journal's socket: a stderr redirected elsewhere by the
-// service inherits the variable all the same.
-bool stderr_is_journal() {
-  const char* stream = std::getenv("JOURNAL_STREAM");
-  if (stream == nullptr) return false;
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  if (std::sscanf(stream, "%" SCNu64 ":%" SCNu64, &device, &inode) != 2) return false;
-  struct stat status {};
-  return ::fstat(STDERR_FILENO, &status) == 0 && status.st_dev == device && status.st_ino == inode;
-}
+std::atomic<Level> least{Level::kInfo};
 
-spdlog::logger& logger() {
-  static spdlog::logger* instance = [] {
-    std::shared_ptr<spdlog::sinks::sink> sink;
-    if (stderr_is_journal()) {
-      sink = std::make_shared<spdlog::sinks::systemd_sink_mt>("hipbrokerd");
-    } else {
-      sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-      sink->set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
-    }
-    // Never deleted: a closer thread may outlive main().
-    auto* made = new spdlog::logger("hipbrokerd", std::move(sink));
-    made->flush_on(spdlog::level::debug);
-    return made;
-  }();
-  return *instance;
-}
-
-spdlog::level::level_enum spdlog_level(Level level) {
-  switch (level) {
-    case Level::kDebug:
-      return spdlog::level::debug;
-    case Level::kInfo:
-      return spdlog::level::info;
-    case Level::kWarning:
-      return spdlog::level::warn;
-    case Level::kError:
-      return spdlog::level::err;
-  }
-  return spdlog::level::err;
-}
+bool is_told(Level level) { return level >= least.load(std::memory_order_relaxed); }
 
 }  // namespace
 
@@ -69,20 +28,20 @@ std::optional<Level> level_from_name(std::string_view name) {
   return std::nullopt;
 }
 
-void start_log(Level level) { logger().set_level(spdlog_level(level)); }
+void start_log(Level level) { least.store(level, std::memory_order_relaxed); }
+
+// Never deleted: a closer thread may outlive main().
+Writer& process_writer() {
+  static auto* const writer = new Writer(make_default_sink());
+  return *writer;
+}
 
 void log(Level level, std::string_view text) {
-  logger().log(spdlog_level(level), spdlog::string_view_t(text.data(), text.size()));
+  if (is_told(level)) process_writer().put(std::make_shared<LogLine>(level, std::string(text)));
 }
 
 void log(Level level, const Who& who, std::string_view text) {
-  if (!logger().should_log(spdlog_level(level))) return;
-  std::string line = "uid " + std::to_string(who.uid);
-  line += who.pid != 0 ? ", pid " + std::to_string(who.pid) : std::string(", pid unknown");
-  if (!who.command.empty()) line += " (" + who.command + ")";
-  line += ": ";
-  line += text;
-  log(level, line);
+  if (is_told(level)) process_writer().put(std::make_shared<LogLine>(level, who, std::string(text)));
 }
 
 std::optional<std::uint64_t> Throttle::admit(std::uint64_t now) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
 //
-// The log: to the journal when stderr is connected to it, else to stderr. In normal operation nothing is
-// logged at run time. Never a key or a secret; text of peers is escaped by who passes it in. Thread-safe.
+// The log: to the journal when stderr is connected to it, else to stderr; through the writer (writer.h), so that
+// saying something never waits. In normal operation nothing is logged at run time. Never a key or a secret;
+// text of peers is escaped by who passes it in. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,11 @@ enum class Level : std::uint8_t { kDebug, kInfo, kWarning, kError };
 inline constexpr std::string_view kLevelNames = "debug, info, warning, error";
 [[nodiscard]] std::optional<Level> level_from_name(std::string_view name);
 
-// Once, before the first line; without it lines go to stderr at level info.
+// Once, before the first line; without it lines of level info and above come out.
 void start_log(Level level);
+// Of the log and of the audit: the process has one, which is never destroyed.
+class Writer;
+[[nodiscard]] Writer& process_writer();
 void log(Level level, std::string_view text);
 
 // Who a line is about. `command` is escaped already.

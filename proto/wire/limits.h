@@ -96,10 +96,22 @@ inline constexpr std::uint64_t kFdReserveSmallLimit = 1076;  // below it a quart
 inline constexpr std::uint64_t fd_reserve(std::uint64_t limit) {
   return limit < kFdReserveSmallLimit ? limit / 4 : kFdReserve;
 }
+// Descriptors sent and not yet read, of all sessions: below the soft RLIMIT_NOFILE, where the kernel stops a user
+// without CAP_SYS_RESOURCE.
+inline constexpr std::uint64_t in_flight_budget(std::uint64_t limit) {
+  return limit - (limit < 512 ? limit / 8 : 64);
+}
 // Descriptors that were refused and whose close may block: how many wait, how many threads try.
 // Session sockets are closed there too, so a few hostile uids must not be able to hold all threads.
 inline constexpr std::size_t kQuarantineThreads = 64;
 inline constexpr std::size_t kQuarantineThreadsPerUid = 2;
 inline constexpr std::size_t kQuarantinePerUid = 64;
+
+// What is to be written and has not been: a log or a journal that nobody reads costs no more than this.
+inline constexpr std::size_t kLogLines = 4096;
+inline constexpr std::size_t kLogBytes = 1024 * 1024;
+inline constexpr std::size_t kAuditBytes = 16 * 1024 * 1024;  // of kAuditRecords
+inline constexpr std::size_t kAuditShare = 2048;              // records that one principal causes in 10 s
+inline constexpr std::size_t kAuditRepeats = 4096;            // refusals that are watched for repeats
 
 }  // namespace hb::limits

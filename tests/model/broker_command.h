@@ -51,6 +51,8 @@ enum class Op : std::uint8_t {
   kReady,
   kGroupAppend,
   kLeave,
+  kTerms,        // the policy is read anew: what a session may
+  kRemoveScope,  // and another takes its place
   kCount,
 };
 

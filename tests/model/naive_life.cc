@@ -173,9 +173,9 @@ std::vector<std::vector<Event>> NaiveModel::untold(std::uint64_t session) const 
   return out;
 }
 
-void NaiveModel::told(std::uint64_t session, std::size_t groups) {
+void NaiveModel::told(std::uint64_t session, std::size_t together) {
   const auto all = untold(session);
-  for (std::size_t i = 0; i < groups; ++i) {
+  for (std::size_t i = 0; i < together; ++i) {
     const Event& event = all[i].front();
     if (event.lease) leases.at(event.lease.value).untold.clear();
     std::erase_if(losses, [&](const NaiveLoss& loss) {
@@ -253,6 +253,19 @@ void NaiveModel::settle_end(std::uint64_t id) {
   const bool too_many =
       static_cast<std::size_t>(std::count_if(ended.begin(), ended.end(), of_same)) > remembered_ / 4 + 1;
   forget(too_many ? own->first : ended.front().first);
+}
+
+void NaiveModel::end_scope(std::uint64_t scope, Time now) {
+  now_ = now;
+  std::vector<std::uint64_t> all;
+  for (const auto& [id, e] : exports)
+    if (e.scope == scope) all.push_back(id);
+  for (const std::uint64_t id : all) {
+    drop_pins(id, true);
+    if (exports.contains(id) && exports.at(id).current()) end_export(id, ExportState::kRevoked);
+  }
+  for (const std::uint64_t id : all)
+    if (exports.contains(id)) forget(id);
 }
 
 void NaiveModel::end_lease(std::uint64_t id) {

@@ -211,7 +211,7 @@ Level NaiveModel::level_of(const NaiveExport& e, const Principal& who, std::uint
 }
 
 Expected NaiveModel::acquire(const Principal& who, const NaiveAim& aim, const AcquireRequest& r) const {
-  if (who.admin) return {HB_DENIED};
+  if (who.admin || !who.rights.allows(Verb::kAcquire)) return {HB_DENIED};
   const bool by_key = std::holds_alternative<KeyBytes>(aim.target);
   const std::uint64_t ticket = by_key ? aim.key.ticket : 0;
   const NaiveFound found = ticket != 0 ? by_ticket(who, aim.key) : find(who, aim);
@@ -274,6 +274,13 @@ std::vector<std::uint64_t> NaiveModel::owned_by(std::uint64_t session) const {
 const NaiveChange* NaiveModel::change_of(std::uint64_t id) const {
   const auto found = std::find_if(changes.begin(), changes.end(), [id](const auto& c) { return c.id == id; });
   return found == changes.end() ? nullptr : &*found;
+}
+
+std::uint64_t NaiveModel::exports_of(std::uint64_t scope, std::uint32_t uid) const {
+  return static_cast<std::uint64_t>(std::count_if(exports.begin(), exports.end(), [&](const auto& entry) {
+    const NaiveExport& e = entry.second;
+    return e.scope == scope && e.uid == uid && (e.current() || e.staging());
+  }));
 }
 
 std::size_t NaiveModel::stagings_of(std::uint64_t session) const {

@@ -255,6 +255,7 @@ class NaiveModel {
   void end_lease(std::uint64_t lease);
   void drop_staging(std::uint64_t id);  // an export or a change that is half sent
   void drop_session(std::uint64_t session, core::Time now);
+  void end_scope(std::uint64_t scope, core::Time now);  // its sessions have gone
   void claim(std::uint64_t id, std::uint64_t session, core::Lifetime lifetime, std::uint64_t linger_ns);
   void suspend(std::uint64_t id);
   void unmapped(std::uint64_t lease, std::uint64_t layout_version);
@@ -322,6 +323,8 @@ class NaiveModel {
   // Exports of a session in the order they end with it: the youngest first.
   [[nodiscard]] std::vector<std::uint64_t> owned_by(std::uint64_t session) const;
   [[nodiscard]] const NaiveChange* change_of(std::uint64_t id) const;
+  // Current ones and those that are being sent.
+  [[nodiscard]] std::uint64_t exports_of(std::uint64_t scope, std::uint32_t uid) const;
   [[nodiscard]] std::size_t stagings_of(std::uint64_t session) const;
   [[nodiscard]] hb_status status_of_end(const NaiveExport& e) const;
   [[nodiscard]] std::map<Object, std::uint64_t> referenced() const;  // chunks an object

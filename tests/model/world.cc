@@ -5,6 +5,8 @@
 #include "model/world.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 
 #include "model/world_cast.h"
 
@@ -36,17 +38,19 @@ BrokerConfig small_config() {
 
 World::World()
     : config_(small_config()), broker_(config_), model_(kRemembered, kRememberedNs), now_(1000 * kTick) {
-  broker_.add_scope(core::ScopeId{1}, "other", core::LimitSet::unlimited());
+  broker_.add_scope(ScopeId{scope_}, "other", LimitSet::unlimited());
 }
 
 std::string World::step(const Command& c) {
   now_ += c.bytes[7] % 4 * kTick;
   if (c.op() == Op::kConnect || actors_.empty()) {
-    if (actors_.size() < kActors) connect(make_principal(kCast[c.at(2, 12)]));
+    if (actors_.size() < kActors) connect(make_principal(kCast[c.at(2, 12)], scope_));
   } else {
     const std::size_t index = c.at(1, static_cast<std::uint32_t>(actors_.size()));
     if (c.op() == Op::kDisconnect) {
       disconnect(index);
+    } else if (c.op() == Op::kRemoveScope) {
+      remove_scope();
     } else {
       if (c.op() == Op::kTick) now_ += c.bytes[2] * kTick;
       pass_time();
@@ -59,7 +63,86 @@ std::string World::step(const Command& c) {
   return failure_;
 }
 
+namespace {
+
+// What a command may be refused for before anything is looked at.
+std::optional<Verb> verb_of(Op op) {
+  switch (op) {
+    case Op::kExport:
+    case Op::kExportWrong:
+    case Op::kExportPaged:
+    case Op::kClaim:
+    case Op::kChange:  // an append
+    case Op::kChangePaged:
+    case Op::kChangeWrong:
+      return Verb::kExport;
+    case Op::kAcquireKey:
+    case Op::kAcquireName:
+    case Op::kAcquireTicket:
+    case Op::kWait:
+    case Op::kJoin:
+      return Verb::kAcquire;
+    case Op::kList:
+    case Op::kShow:
+    case Op::kWho:
+      return Verb::kList;
+    case Op::kRevoke:
+      return Verb::kRevoke;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+void World::forbidden(Actor& actor, Verb verb) {
+  switch (verb) {
+    case Verb::kExport: {
+      ExportRequest request;
+      request.total_chunks = request.distinct_handles = 1;
+      request.total_size = 4096;
+      request.chunks = {chunk_of(0, 0, 4096)};
+      return send(actor, std::move(request), {pick_object(3)}, judge_status(HB_DENIED));
+    }
+    case Verb::kAcquire:
+      return send(actor, AcquireRequest{NameRef{"alpha", {}}}, {}, judge_status(HB_DENIED));
+    case Verb::kRevoke:
+      return send(actor, RevokeRequest{NameRef{"alpha", {}}, 0}, {}, judge_status(HB_DENIED));
+    default:
+      return send(actor, ListRequest{}, {}, judge_status(HB_DENIED));
+  }
+}
+
+void World::set_terms(Actor& actor, const Command& c) {
+  Principal& who = model_.sessions.at(actor.session.value).who;
+  who.rights = Rights::all();
+  if (c.at(2, 4) == 0) who.rights = who.rights.without(kVerbs[c.rest(2, 4) % kVerbs.size()]);
+  LimitSet set = LimitSet::built_in();
+  if (c.at(3, 2) == 0) set.set(Resource::kExports, c.rest(3, 2) % 5);
+  who.limits = std::make_shared<const LimitSet>(set);
+  broker_.set_terms(actor.session, who.rights, who.limits);
+}
+
+void World::remove_scope() {
+  for (std::size_t i = actors_.size(); i-- > 0;)
+    if (who_is(actors_[i]).scope.value == scope_) disconnect(i);
+  pass_time();
+  tick();
+  model_.end_scope(scope_, now_);
+  settle();
+  Effects effects;
+  broker_.remove_scope(ScopeId{scope_}, now_, effects);
+  carry_out(effects);
+  broker_.add_scope(ScopeId{++scope_}, "other", LimitSet::unlimited());
+}
+
 void World::carry_out(Actor& actor, const Command& c) {
+  const Principal& principal = who_is(actor);
+  if (const auto verb = verb_of(c.op()); verb && !principal.admin && !principal.rights.allows(*verb))
+    return forbidden(actor, *verb);
+  if (c.op() == Op::kMakeTicket && !principal.admin)  // of an export or of a lease
+    for (const Verb verb : {Verb::kExport, Verb::kAcquire})
+      if (!principal.rights.allows(verb)) return forbidden(actor, verb);
   switch (c.op()) {
     case Op::kExport:
       return export_memory(actor, c, false);
@@ -140,6 +223,8 @@ void World::carry_out_of_life(Actor& actor, const Command& c) {
       return ready(actor, c);
     case Op::kGroupAppend:
       return group_append(actor, c);
+    case Op::kTerms:
+      return set_terms(actor, c);
     case Op::kLeave:
       return leave(actor, c);
     case Op::kAcquireTicket:
@@ -152,7 +237,7 @@ void World::carry_out_of_life(Actor& actor, const Command& c) {
 std::string World::finish() {
   while (!actors_.empty()) disconnect(0);
   compare();
-  connect(make_principal(8));  // the admin: nobody else can end what outlives its owner
+  connect(make_principal(8, scope_));  // the admin: nobody else can end what outlives its owner
   pass_time();
   std::vector<std::uint64_t> left;
   for (const auto& [id, e] : model_.exports)

@@ -51,6 +51,10 @@ class World {
   // --- sessions, time (world.cc) -----------------------------------------------------------------------
   void connect(const core::Principal& principal);
   void disconnect(std::size_t actor);
+  void set_terms(Actor& actor, const Command& c);
+  void remove_scope();
+  // Sends what the policy forbids, instead of the command.
+  void forbidden(Actor& actor, core::Verb verb);
   void carry_out(Actor& actor, const Command& c);
   void carry_out_of_life(Actor& actor, const Command& c);
 
@@ -179,7 +183,8 @@ class World {
   core::Time now_;
   std::vector<Actor> actors_;
   std::string failure_;
-  bool told_time_ = true;  // the core saw an event at now_
+  std::uint64_t scope_ = 1;  // of who is not in the main one
+  bool told_time_ = true;    // the core saw an event at now_
 
   std::uint64_t lingers_ = 0;
   std::uint64_t last_handle_ = 0;

@@ -22,14 +22,14 @@ inline constexpr std::uint32_t kUids[] = {1000, 1001, 1002, 0};
 inline constexpr core::Time kTick = 1024;
 inline constexpr std::uint64_t kUsableFds = 45;  // of 60
 
-inline core::Principal make_principal(std::uint32_t which) {
+inline core::Principal make_principal(std::uint32_t which, std::uint64_t other_scope) {
   core::Principal p;
   p.uid = kUids[which % 4];
   p.gid = p.uid;
   p.groups = {p.uid};
   if (which % 3 == 0) p.groups.push_back(500);
   std::sort(p.groups.begin(), p.groups.end());
-  p.scope = core::ScopeId{which == 7 ? 1u : 0u};
+  p.scope = core::ScopeId{which == 7 ? other_scope : 0};
   p.admin = which == 8;
   if (which % 3 != 1) p.rights = p.rights.with(core::Verb::kPersist);
   return p;

@@ -71,6 +71,7 @@ void World::export_memory(Actor& actor, const Command& c, bool paged) {
     if (!e.replace || (owner != 0 && owner != e.session)) reasons.insert(HB_EXISTS);
   }
   if (!fds_fit(request.distinct_handles)) reasons.insert(HB_NO_FDS);
+  if (model_.exports_of(e.scope, e.uid) >= who.limit_of(Resource::kExports)) reasons.insert(HB_QUOTA);
   if (paged && model_.stagings_of(e.session) >= limits::kSessionStagings) reasons.insert(HB_QUOTA);
   if (reasons.empty() && !paged && before != 0) model_.end_export(before, ExportState::kWithdrawn);
 

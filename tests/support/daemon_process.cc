@@ -34,12 +34,12 @@ std::string daemon_program() {
 }
 
 DaemonProcess::DaemonProcess(DaemonOptions options) : options_(std::move(options)) {
-  run_dir_ = dir_ / "run";
+  run_dir_ = dir_ / (options_.run_dir.empty() ? "run" : options_.run_dir);
   socket_ = run_dir_ + "/broker.sock";
   admin_socket_ = run_dir_ + "/admin/admin.sock";
   log_path_ = dir_ / "daemon.log";
-  std::filesystem::create_directory(run_dir_);
-  if (options_.process.uid) {
+  if (options_.run_dir.empty()) std::filesystem::create_directory(run_dir_);
+  if (options_.run_dir.empty() && options_.process.uid) {
     const auto uid = *options_.process.uid;
     if (::chown(run_dir_.c_str(), uid, options_.process.gid.value_or(uid)) != 0)
       throw std::runtime_error("chown of " + run_dir_);

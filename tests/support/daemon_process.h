@@ -17,6 +17,7 @@ struct DaemonOptions {
   std::string policy;             // of the node, TOML; "" = what is built in
   std::vector<std::string> args;  // more of the command line
   ProcessOptions process;
+  std::string run_dir;  // below the private directory, for the daemon to make; "" = "run", made for its uid
 };
 
 class DaemonProcess {

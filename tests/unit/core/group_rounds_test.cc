@@ -122,7 +122,9 @@ TEST_F(GroupRoundsTest, AppendIsAnsweredWithAllVersionsWhenAllHave) {
   for (Rank& rank : all) {
     grow(rank);
     rank.request = send(rank.session, append(rank, 1));
-    if (&rank != &all.back()) EXPECT_TRUE(effects.empty());
+    if (&rank != &all.back()) {
+      EXPECT_TRUE(effects.empty());
+    }
   }
   for (const Rank& rank : all) {
     ASSERT_NE(reply_of(rank), nullptr);

@@ -29,6 +29,8 @@ TEST(Config, EveryKey) {
 admin_socket = "/run/x/a/admin.sock"
 policy = "/etc/x/policy.toml"
 log_level = "debug"
+user = "hipbroker"
+sandbox = "off"
 [limits]
 ended_exports = 10
 ended_export_seconds = 20
@@ -40,6 +42,8 @@ allow_driver = ["char 226:128", "anon [amdgpu]"]
   EXPECT_EQ(config->socket, "/run/x/broker.sock");
   EXPECT_EQ(config->admin_socket, "/run/x/a/admin.sock");
   EXPECT_EQ(config->log_level, observe::Level::kDebug);
+  EXPECT_EQ(config->user, "hipbroker");
+  EXPECT_EQ(config->sandbox, false);
   EXPECT_EQ(config->ended_exports, 10u);
   EXPECT_EQ(config->ended_export_seconds, 20u);
   ASSERT_EQ(config->allow_driver.size(), 2u);
@@ -56,6 +60,15 @@ TEST(Config, ThePolicyIsAFileThatCanBeReadAgain) {
               ElementsAre(HasSubstr("f:1:10: policy is \"/a")));
   EXPECT_THAT(parse_config("[policy]\npersist_uids = [1]\n", "f").error(),
               ElementsAre("f:1:1: policy is a table, expected a string"));
+}
+
+TEST(Config, UserAndSandbox) {
+  EXPECT_TRUE(*parse_config("sandbox = \"on\"\n", "f")->sandbox);
+  EXPECT_THAT(parse_config("user = \"\"\nsandbox = \"yes\"\n", "f").error(),
+              ElementsAre("f:1:8: user is \"\", expected the name or the number of a user",
+                          "f:2:11: sandbox is \"yes\", expected \"on\" or \"off\""));
+  EXPECT_THAT(parse_config("sandbox = true\n", "f").error(),
+              ElementsAre("f:1:11: sandbox is a boolean, expected a string"));
 }
 
 TEST(Config, AllErrorsAtOnceWithLineAndColumn) {

@@ -49,6 +49,10 @@ class FakeRecipient : public ipc::Recipient {
   }
   void subscribe(const ipc::OutFrame&) override {}
   void ring() override {}
+  void refuse(std::uint64_t request_id, const ipc::EdgeError& error) override {
+    refused.emplace_back(request_id, error);
+  }
+  std::vector<std::pair<std::uint64_t, ipc::EdgeError>> refused;
   std::vector<Delivered> got;
   std::vector<std::uint32_t> words;
   std::vector<core::HandleId> dropped;

@@ -37,6 +37,30 @@ TEST(Options, UserMeansTheRuntimeDirectory) {
   EXPECT_EQ(refused.error().code, app::kExitUsage);
 }
 
+TEST(Options, UserWithANameIsWhomToBecome) {
+  const auto named = read({"--user", "nobody", "--socket", "/x/y.sock"});
+  ASSERT_TRUE(named);
+  EXPECT_EQ(named->user, "nobody");
+  EXPECT_EQ(named->socket, "/x/y.sock");
+  const TempDir directory;
+  const std::string file = directory / "c.toml";
+  write_file(file, "user = \"hipbroker\"\nsandbox = \"off\"\n");
+  const auto from_file = read({"--config", file.c_str()});
+  ASSERT_TRUE(from_file);
+  EXPECT_EQ(from_file->user, "hipbroker");
+  EXPECT_FALSE(from_file->sandbox);
+  const auto over = read({"--config", file.c_str(), "--user", "nobody", "--sandbox", "on"});
+  ASSERT_TRUE(over);
+  EXPECT_EQ(over->user, "nobody");
+  EXPECT_TRUE(over->sandbox);
+  // A daemon of one's own is one's own, whatever the node's configuration says.
+  ::setenv("XDG_RUNTIME_DIR", "/run/user/7", 1);
+  const auto personal = read({"--config", file.c_str(), "--user"});
+  ::unsetenv("XDG_RUNTIME_DIR");
+  ASSERT_TRUE(personal);
+  EXPECT_EQ(personal->user, "");
+}
+
 TEST(Options, CommandLineOverFile) {
   const TempDir directory;
   const std::string file = directory / "c.toml";
@@ -80,6 +104,8 @@ TEST(Options, WhatIsWrongWithAnArgumentIsSaidAndEscaped) {
   const std::string longest = "/" + std::string(107, 'x');
   const std::vector<std::pair<std::vector<const char*>, std::vector<const char*>>> cases{
       {{"--socket", ""}, {"--socket is \"\", expected an absolute path"}},
+      {{"--sandbox", "yes"}, {"--sandbox is \"yes\", expected on or off"}},
+      {{"--user", "--socket", "/x/y"}, {"not together with --socket"}},
       {{"--config", ""}, {"--config is \"\", expected the path of a file"}},
       {{"--log-level", ""}, {"--log-level is \"\", expected one of"}},
       {{"--log-level", "a\x1b[31m\xe2\x80\xae"}, {"--log-level is \"a\\x1B[31m\\u{202E}\""}},

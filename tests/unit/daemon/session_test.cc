@@ -52,6 +52,7 @@ class Deaf : public ipc::Recipient {
   void drop_handles(std::span<const core::HandleId>, const ipc::Outbox::GoneFrame&) override {}
   void subscribe(const ipc::OutFrame&) override {}
   void ring() override {}
+  void refuse(std::uint64_t, const ipc::EdgeError&) override {}
   std::vector<ipc::OutHandle> handles;
 };
 
