@@ -152,7 +152,7 @@ class Engine {
     std::string scope;  // its name
   };
   void set_terms();  // of every live session, by policy and quotas as they are
-  struct Parked {  // answers that wait for a close
+  struct Parked {    // answers that wait for a close
     core::SessionId session;
     QueuedFrame frame;
   };
