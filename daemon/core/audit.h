@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
 //
-// What the core tells the audit trail: who got what for the first time, when the last of it was given back, who was
-// refused, what was taken back. Never a key, a ticket or a secret.
+// What the core tells the audit trail: who got what for the first time, when the last of it was given back,
+// who was refused, what was taken back. Never a key, a ticket or a secret.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
 //
-// The audit trail: numbers what happened, keeps the last of it for who asks, and gives it to the writer. Nobody
-// can bury what others did under records of his own: a refusal that repeats is counted and told once in a period,
-// and one principal gets a share of the records. For the loop alone.
+// The audit trail: numbers what happened, keeps the last of it for who asks, and gives it to the writer.
+// Nobody can bury what others did under records of his own: a refusal that repeats is counted and told once
+// in a period, and one principal gets a share of the records. For the loop alone.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
 //
-// The log: to the journal when stderr is connected to it, else to stderr; through the writer (writer.h), so that
-// saying something never waits. In normal operation nothing is logged at run time. Never a key or a secret;
-// text of peers is escaped by who passes it in. Thread-safe.
+// The log: to the journal when stderr is connected to it, else to stderr; through the writer (writer.h), so
+// that saying something never waits. In normal operation nothing is logged at run time. Never a key or a
+// secret; text of peers is escaped by who passes it in. Thread-safe.
 #pragma once
 
 #include <cstdint>

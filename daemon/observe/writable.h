@@ -14,8 +14,8 @@ namespace hb::observe {
 // What was lost is counted apart: a lost line is an annoyance, a lost audit record is a gap in the books.
 enum class Stream : std::uint8_t { kLog, kAudit };
 
-// One line of the log or one audit record. It is turned into text by whoever writes it, not by the loop. Never
-// changed once it is made: threads share it.
+// One line of the log or one audit record. It is turned into text by whoever writes it, not by the loop.
+// Never changed once it is made: threads share it.
 class Writable {
  public:
   virtual ~Writable() = default;

@@ -2,8 +2,8 @@
 // Copyright (c) 2026 the hipbroker authors
 //
 // Everything the daemon says goes through here: a bounded queue and the one thread that writes. A stopped
-// journald or a full pipe on stderr blocks that thread and nobody else. What does not fit is dropped, counted,
-// and told as soon as writing goes on.
+// journald or a full pipe on stderr blocks that thread and nobody else. What does not fit is dropped,
+// counted, and told as soon as writing goes on.
 #pragma once
 
 #include <cstddef>
@@ -40,8 +40,8 @@ class Writer {
   // Never blocks once started. Thread-safe.
   void put(std::shared_ptr<const Writable> what);
   [[nodiscard]] Totals totals() const;
-  // Writes what waits, for at most so long, and ends the thread; one that hangs in a write is left behind, and
-  // what comes afterwards is dropped. True: everything was written, and put() writes itself again.
+  // Writes what waits, for at most so long, and ends the thread; one that hangs in a write is left behind,
+  // and what comes afterwards is dropped. True: everything was written, and put() writes itself again.
   bool finish(std::uint64_t limit_ns);
 
  private:

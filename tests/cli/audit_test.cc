@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <map>
 
 #include "cli/audit_reader.h"
 #include "support/memfd.h"
@@ -71,7 +72,6 @@ TEST_F(CliAudit, S10FirstAcquireAndTheEndOfTheSet) {
 }
 
 TEST_F(CliAudit, S10RefusalsAreToldOnceAndCounted) {
-  std::string log;
   {
     RawPeer raw = peer();
     pb::Export persistent = export_of("p", 1, kPage);
@@ -119,7 +119,7 @@ TEST_F(CliAudit, S10GuessedKeysAreOneRecord) {
   ASSERT_EQ(guess.size(), 64u);
   for (int i = 0; i < 100; ++i) {
     guess.back() = static_cast<char>(guess.back() + 1);
-    if (i != 255) EXPECT_EQ(owner.acquire(guess).status, HB_NOT_FOUND);
+    EXPECT_EQ(owner.acquire(guess).status, HB_NOT_FOUND);
   }
   EXPECT_EQ(only("refused")["status"], "HB_NOT_FOUND");
 }
@@ -197,7 +197,7 @@ TEST_F(CliAudit, S10NobodyBuriesTheRecordsOfOthers) {
       ASSERT_EQ(got.status, HB_OK);
       busy.release(got.reply.lease_id());
     }
-    EXPECT_LE(records().size(), 4096u);
+    EXPECT_LT(records().size(), 4096u);
   }
   daemon().process().signal(SIGTERM);
   ASSERT_TRUE(daemon().process().wait());

@@ -162,7 +162,9 @@ TEST_P(Secrets, AreInNothingTheDaemonWrote) {
   for (const char* word :
        {"\"acquired\"", "\"quota\"", "\"revoked\"", "\"refused\"", "[[quota]]", "stopping"})
     EXPECT_THAT(written, testing::HasSubstr(word));
-  if (journal_ != nullptr) EXPECT_THAT(written, testing::HasSubstr("HIPBROKER_EVENT=revoked"));
+  if (journal_ != nullptr) {
+    EXPECT_THAT(written, testing::HasSubstr("HIPBROKER_EVENT=revoked"));
+  }
   for (const std::string& secret : secrets_)
     for (const std::string& spelling : spellings(secret))
       EXPECT_EQ(written.find(spelling), std::string::npos)
