@@ -10,6 +10,7 @@
 #include "format.h"
 #include "json.h"
 #include "number.h"
+#include "sandbox_view.h"
 
 namespace hb::cli {
 namespace {
@@ -75,6 +76,7 @@ std::string ping(const Options& options, double wait_s) {
                  {"uid", info.uid},
                  {"round_trip_ns", round_trip},
                  {"uptime_ns", uptime},
+                 {"sandbox", sandbox_json(status.sandbox)},
                  {"counters", info.admin != 0 ? counters_json(status) : Json(nullptr)}});
   }
   std::string out = fmt::format("{} at {} answered in {}: up {}, protocol {}, {} view\n", safe(info.daemon),
@@ -83,7 +85,8 @@ std::string ping(const Options& options, double wait_s) {
   if (info.admin != 0)
     out += fmt::format("{} sessions, {} exports of {}, {} leases, {} of {} descriptors\n", status.sessions,
                        status.exports, format_bytes(status.bytes), status.leases, status.fds_used,
-                       status.fds_limit);
+                       status.fds_limit) +
+           fmt::format("sandbox: {}\n", sandbox_text(status.sandbox));
   return out;
 }
 

@@ -106,6 +106,7 @@ hb_status hb_daemon_get_status(hb_client* client, uint64_t deadline_ns, hb_daemo
     status.tickets = body->tickets;
     status.groups = body->groups;
     status.events_pending = body->events_pending;
+    status.sandbox = body->sandbox;
     write_info(status, ret_status);
     return {};
   });

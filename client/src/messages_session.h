@@ -119,13 +119,14 @@ struct StatusReply {
   std::uint64_t tickets = 0;
   std::uint64_t groups = 0;
   std::uint64_t events_pending = 0;
+  std::uint32_t sandbox = 0;
 
   HB_MESSAGE(StatusReply, HB_FIELD(1, uptime_ns), HB_FIELD(2, sessions), HB_FIELD(3, exports),
              HB_FIELD(4, allocations), HB_FIELD(5, leases), HB_FIELD(6, waits), HB_FIELD(7, stagings),
              HB_FIELD(8, ended_remembered), HB_FIELD(9, fds_used), HB_FIELD(10, fds_limit),
              HB_FIELD(11, fds_reserve), HB_FIELD(12, closing), HB_FIELD(13, quarantined), HB_FIELD(14, bytes),
              HB_FIELD(15, ended_held), HB_FIELD(16, tickets), HB_FIELD(17, groups),
-             HB_FIELD(18, events_pending))
+             HB_FIELD(18, events_pending), HB_FIELD(30, sandbox))
 };
 
 }  // namespace hb::client::msg

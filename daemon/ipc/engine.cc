@@ -207,6 +207,7 @@ EdgeCounters Engine::edge_counters(const core::Reply& reply) const {
   counters.fds_reserve = limits::fd_reserve(config_.fd_limit);
   counters.closing = closer_.closing();
   counters.quarantined = closer_.quarantined();
+  counters.sandbox = sandbox_;
   return counters;
 }
 

@@ -59,6 +59,8 @@ class Engine {
   void set_backlogged(Recipient& recipient, bool backlogged);
 
   [[nodiscard]] const Rights& rights() const { return rights_; }
+  // os::kSandbox bits, for those who ask.
+  void set_sandbox(std::uint32_t layers) { sandbox_ = layers; }
 
   // --- descriptors ------------------------------------------------------------------------------
   struct BadHandle {
@@ -116,6 +118,7 @@ class Engine {
   core::BrokerConfig config_;
   std::vector<os::DriverRule> drivers_;
   const Rights rights_;
+  std::uint32_t sandbox_ = 0;
   core::Broker broker_;
   HandleStore handles_;
   ReplyWriter writer_;

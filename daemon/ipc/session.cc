@@ -34,6 +34,7 @@ Session::Session(boost::asio::io_context& io, Engine& engine, SessionHost& host,
     : io_(io), engine_(engine), host_(host), socket_(io), pidfd_(io), deadline_(io) {
   const os::ProcessText text = os::process_text(peer.pid, peer.pidfd);
   principal_.uid = peer.uid;
+  uid_known_ = peer.uid_known;
   principal_.gid = peer.gid;
   principal_.groups = peer.groups;
   principal_.admin = admin;

@@ -109,6 +109,7 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   SessionState state_ = SessionState::kAwaitHello;
   core::SessionId id_;
   core::Principal principal_;
+  bool uid_known_ = true;
   observe::Who who_;
   core::ProcessInfo process_;  // until the Hello
   Outbox outbox_;

@@ -87,6 +87,7 @@ void add(v1::StatusReply* out, const EdgeCounters& counters) {
   out->set_fds_reserve(counters.fds_reserve);
   out->set_closing(counters.closing);
   out->set_quarantined(counters.quarantined);
+  out->set_sandbox(counters.sandbox);
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ struct EdgeCounters {
   std::uint64_t fds_reserve = 0;
   std::uint64_t closing = 0;
   std::uint64_t quarantined = 0;
+  std::uint32_t sandbox = 0;
 };
 
 class ReplyWriter {

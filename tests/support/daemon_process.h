@@ -16,6 +16,8 @@ struct DaemonOptions {
   std::string config;             // TOML besides the socket's path
   std::vector<std::string> args;  // more of the command line
   ProcessOptions process;
+  std::optional<std::uint32_t> run_dir_owner;
+  bool ready_on_admin = false;  // where the test itself is not served on the other socket
   std::string run_dir;  // below the private directory, for the daemon to make; "" = "run", made for its uid
 };
 
