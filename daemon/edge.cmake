@@ -12,7 +12,7 @@ find_path(TOMLPLUSPLUS_INCLUDE toml++/toml.h REQUIRED)
 
 add_library(hb_os STATIC
   os/activation.cc os/closer.cc os/fd_limit.cc os/handle_probe.cc os/notify.cc os/peer_credentials.cc
-  os/process_info.cc os/validity_page.cc)
+  os/process_info.cc os/unread.cc os/validity_page.cc)
 target_include_directories(hb_os PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(hb_os PUBLIC hb_wire Threads::Threads PRIVATE PkgConfig::SYSTEMD hb_build)
 
@@ -21,11 +21,11 @@ target_include_directories(hb_observe PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(hb_observe PRIVATE spdlog::spdlog PkgConfig::SYSTEMD hb_build)
 
 add_library(hb_ipc STATIC
-  ipc/doorbell.cc ipc/engine.cc ipc/handle_store.cc ipc/in_flight.cc ipc/listener.cc ipc/method_table.cc ipc/outbox.cc ipc/server.cc
+  ipc/connect_rate.cc ipc/doorbell.cc ipc/engine.cc ipc/far_receive.cc ipc/handle_store.cc ipc/in_flight.cc ipc/listener.cc ipc/method_table.cc ipc/outbox.cc ipc/server.cc
   ipc/session.cc ipc/session_requests.cc ipc/session_send.cc ipc/socket_path.cc
   ipc/translate_admin.cc ipc/translate_reply.cc ipc/translate_reply_life.cc ipc/translate_reply_share.cc ipc/translate_request.cc
   ipc/translate_request_events.cc ipc/translate_request_group.cc ipc/translate_request_life.cc
-  ipc/translate_request_parts.cc)
+  ipc/translate_request_parts.cc ipc/unanswered.cc)
 target_compile_definitions(hb_ipc PRIVATE HIPBROKER_VERSION="${PROJECT_VERSION}")
 target_link_libraries(hb_ipc PUBLIC hb_core hb_os hb_observe Boost::headers PRIVATE hb_proto hb_build)
 

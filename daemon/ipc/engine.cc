@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "os/unread.h"
 #include "wire/limits.h"
 
 namespace hb::ipc {
@@ -175,6 +176,7 @@ void Engine::closed(std::uint64_t batch, std::size_t fds) {
 
 void Engine::deliver(const std::vector<Parked>& answers) {
   for (const Parked& answer : answers) {
+    unanswered_.remove(answer.who);
     const auto session = sessions_.find(answer.session);
     if (session == sessions_.end()) continue;
     session->second->deliver({answer.frame.request_id, answer.frame.bytes, {}});
@@ -197,13 +199,15 @@ void Engine::send(const core::Reply& reply, std::vector<Parked>* park) {
   if (whole) frame.handles = out_handles_;
   if (whole && std::holds_alternative<core::Subscribed>(reply.body)) return session->second->subscribe(frame);
   if (park != nullptr) {
-    park->push_back({reply.session, QueuedFrame::copy_of(frame)});
+    const Unanswered::Who who = session->second->who();
+    unanswered_.add(who);
+    park->push_back({reply.session, who, QueuedFrame::copy_of(frame)});
   } else {
     session->second->deliver(frame);
   }
 }
 
-EdgeCounters Engine::edge_counters(const core::Reply& reply) const {
+EdgeCounters Engine::edge_counters(const core::Reply& reply) {
   EdgeCounters counters;
   if (!std::holds_alternative<core::Counters>(reply.body)) return counters;
   counters.uptime_ns = uptime_ns();
@@ -212,6 +216,7 @@ EdgeCounters Engine::edge_counters(const core::Reply& reply) const {
   counters.fds_reserve = limits::fd_reserve(config_.fd_limit);
   counters.closing = closer_.closing();
   counters.quarantined = closer_.quarantined();
+  in_flight_.look_at_oldest();
   counters.in_flight = in_flight_.unread();
   counters.in_flight_limit = in_flight_.budget();
   counters.answers_waiting = in_flight_.waiting();
@@ -270,6 +275,12 @@ void Engine::dispose(std::vector<UniqueFd> fds, std::uint32_t uid) {
 }
 
 void Engine::close_socket(std::uint32_t uid, UniqueFd socket, std::function<void()> closed) {
+  // Where many wait for a close that does not return, the harmless ones need not.
+  if (closer_.crowded(uid) && os::shut_and_empty(socket)) {
+    socket.reset();
+    if (closed) boost::asio::post(io_, std::move(closed));
+    return;
+  }
   note_fds(1);
   closer_.close_socket(uid, std::move(socket), [this, closed = std::move(closed)] {
     boost::asio::post(io_, [this, closed] {

@@ -23,9 +23,10 @@ Listener::Listener(boost::asio::io_context& io, UniqueFd socket, bool admin, Lis
     : socket_(io, socket.release()), pause_(io), host_(host), admin_(admin) {}
 
 void Listener::stop() {
-  boost::system::error_code ignored;
   pause_.cancel();
-  socket_.close(ignored);
+  // Not closed: that would close what lies in connections nobody accepted, and wait for it. The process's
+  // exit waits for less.
+  if (socket_.is_open()) static_cast<void>(socket_.release());
 }
 
 void Listener::wait() {

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/resource.h"
+#include "ipc/uid_limit.h"
 #include "observe/log.h"
 #include "wire/limits.h"
+#include "wire/packet_socket.h"
 
 namespace hb::ipc {
 namespace {
@@ -14,6 +17,9 @@ namespace {
 std::string with_left_out(const std::string& text, std::uint64_t left_out) {
   return left_out == 0 ? text : text + " (" + std::to_string(left_out) + " such lines were left out)";
 }
+
+constexpr core::ResourceText kStuck{"quarantine", "descriptors that wait for a close() that does not return",
+                                    "end the program that sent them, or the server of their file system"};
 
 }  // namespace
 
@@ -43,38 +49,50 @@ std::uint64_t Server::sessions_per_uid() const {
 }
 
 void Server::accepted(UniqueFd socket, bool admin) {
+  const auto known = os::peer_uid(socket);
+  if (!known) return refuse(std::move(socket), 0, 0, engine_.system_error("who connects", known.error()));
+  const std::uint32_t uid = *known;
+  const auto most = core::LimitSet::built_in().of(core::Resource::kConnects);
+  if (const auto refused = admin ? std::nullopt : connects_.admit({}, uid, most, monotonic_now())) {
+    return refuse(std::move(socket), uid, 0, *refused);
+  }
   auto peer = os::peer_credentials(socket);
   if (!peer) {
-    if (!peer.error().dead) return refuse(std::move(socket), 0, 0, peer.error().error.text());
-    return engine_.close_socket(0, std::move(socket), {});
+    if (!peer.error().dead) {
+      return refuse(std::move(socket), uid, 0, engine_.system_error("who connects", peer.error().error));
+    }
+    return refuse(std::move(socket), uid, 0,
+                  edge_error(HB_DENIED,
+                             "the process that connected has ended: whose the connection is now cannot be "
+                             "told; connect again"));
   }
-  const std::uint32_t uid = peer->uid;
   const auto sessions = by_uid_.find(uid);
   if (!admin && sessions != by_uid_.end() && sessions->second >= sessions_per_uid()) {
-    return refuse(std::move(socket), uid, peer->pid,
-                  "connection closed: this uid has " + std::to_string(sessions->second) +
-                      " sessions, the limit here is " + std::to_string(sessions_per_uid()));
+    return refuse(
+        std::move(socket), uid, peer->pid,
+        uid_limit(core::text_of(core::Resource::kSessions), uid, sessions->second, sessions_per_uid()));
   }
   if (engine_.quarantine_full(uid)) {
     return refuse(std::move(socket), uid, peer->pid,
-                  "connection closed: " + std::to_string(limits::kQuarantinePerUid) +
-                      " descriptors of this uid wait for a close() that does not return");
+                  uid_limit(kStuck, uid, limits::kQuarantinePerUid, limits::kQuarantinePerUid));
   }
   engine_.note_fds(static_cast<std::int64_t>(engine_.config().fds_per_session));
   auto session = std::make_shared<Session>(io_, engine_, *this, *peer, admin);
   if (const auto adopted = session->adopt(socket, peer->pidfd); !adopted) {
     engine_.note_fds(-static_cast<std::int64_t>(engine_.config().fds_per_session));
-    return refuse(std::move(socket), uid, peer->pid,
-                  "connection closed: it cannot be watched: " + adopted.error().text() +
-                      "; fs.epoll.max_user_watches bounds the daemon's user");
+    EdgeError error = engine_.system_error("a session", adopted.error());
+    error.message += "; fs.epoll.max_user_watches bounds the daemon's user";
+    return refuse(std::move(socket), uid, peer->pid, error);
   }
   sessions_.emplace(session.get(), session);
   ++by_uid_[uid];
   session->start();
 }
 
-void Server::refuse(UniqueFd socket, std::uint32_t uid, std::uint32_t pid, const std::string& why) {
-  log_refusal(observe::Who{uid, pid, {}}, why);
+void Server::refuse(UniqueFd socket, std::uint32_t uid, std::uint32_t pid, const EdgeError& why) {
+  log_refusal(observe::Who{uid, pid, {}}, "connection closed: " + why.message);
+  // Not sent where it does not go at once: nobody waits for a peer that has filled its own queue.
+  static_cast<void>(send_packet(socket.get(), engine_.writer().error(0, why), {}, {}));
   engine_.close_socket(uid, std::move(socket), {});
 }
 

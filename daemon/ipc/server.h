@@ -12,6 +12,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ipc/connect_rate.h"
+#include "ipc/edge_error.h"
 #include "ipc/engine.h"
 #include "ipc/listener.h"
 #include "ipc/session.h"
@@ -40,7 +42,8 @@ class Server : public ListenerHost, public SessionHost {
  private:
   // One uid cannot take all the room that others need, whether it said Hello or not.
   [[nodiscard]] std::uint64_t sessions_per_uid() const;
-  void refuse(UniqueFd socket, std::uint32_t uid, std::uint32_t pid, const std::string& why);
+  // Says why, if the socket takes it, and closes.
+  void refuse(UniqueFd socket, std::uint32_t uid, std::uint32_t pid, const EdgeError& why);
 
   boost::asio::io_context& io_;
   Engine& engine_;
@@ -48,6 +51,7 @@ class Server : public ListenerHost, public SessionHost {
   RequestReader reader_;
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::unordered_map<Session*, std::shared_ptr<Session>> sessions_;
+  ConnectRate connects_;
   std::map<std::uint32_t, std::uint64_t> by_uid_;  // sockets, until they are really closed
   observe::Throttle faults_{10};
   observe::Throttle refusals_{1};

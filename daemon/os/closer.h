@@ -35,6 +35,12 @@ class Closer {
   // A session's socket: the same lane, not counted, the session limits bound it.
   void close_socket(std::uint32_t uid, UniqueFd socket, Done done);
 
+  // Work that may close descriptors of this uid on the way: the same lane, not counted. `work` runs on a
+  // closer thread, also after stop().
+  void run(std::uint32_t uid, std::function<void()> work, Done done);
+
+  // The uid has so many sockets waiting for their close that it is not one thread's turn that they wait for.
+  [[nodiscard]] bool crowded(std::uint32_t uid) const;
   // The uid has so many refused descriptors waiting that no more may be received from it.
   [[nodiscard]] bool quarantine_full(std::uint32_t uid) const;
   [[nodiscard]] std::size_t closing() const;      // descriptors on the memory lane

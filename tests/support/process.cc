@@ -50,7 +50,7 @@ bool install_theft_filter() {
 const char* prepare(const ProcessOptions& options) {
   if (options.unshare_flags != 0 && ::unshare(options.unshare_flags) != 0) return "unshare";
   if (options.nofile) {
-    const rlimit limit{*options.nofile, *options.nofile};
+    const rlimit limit{options.nofile_soft.value_or(*options.nofile), *options.nofile};
     if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return "setrlimit(RLIMIT_NOFILE)";
   }
   if (options.uid || options.gid || !options.groups.empty()) {
