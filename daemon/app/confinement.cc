@@ -46,6 +46,7 @@ os::FileView files_of(const Settings& settings) {
   os::FileView view;
   view.read = {"/proc"};
   add_readable(settings.config_file.empty() ? kDefaultConfig : settings.config_file, view.read);
+  add_readable(settings.policy_source.file, view.read);
   view.write = own_directories(settings);
   view.write.emplace_back("/dev/null");
   return view;

@@ -175,8 +175,12 @@ void Engine::remove_scope(core::ScopeId scope) {
 }
 
 void Engine::deliver_after_close(core::SessionId session, const OutFrame& frame) {
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end()) return;
+  const Unanswered::Who who = found->second.recipient->who();
+  unanswered_.add(who);
   std::vector<Parked> parked;
-  parked.push_back({session, QueuedFrame::copy_of(frame)});
+  parked.push_back({session, who, QueuedFrame::copy_of(frame)});
   if (last_closed_ == last_batch_) return deliver(parked);
   std::vector<Parked>& last = parked_[last_batch_];
   std::move(parked.begin(), parked.end(), std::back_inserter(last));
