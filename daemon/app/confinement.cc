@@ -45,6 +45,7 @@ os::FileView files_of(const Settings& settings) {
   os::FileView view;
   view.read = {"/proc"};
   add_readable(settings.config_file.empty() ? kDefaultConfig : settings.config_file, view.read);
+  add_readable(settings.policy_source.file, view.read);
   view.write = own_directories(settings);
   view.write.emplace_back("/dev/null");
   return view;
@@ -82,10 +83,10 @@ tl::expected<void, Exit> become_user(const Settings& settings) {
     return fail(name + " cannot make a socket in " + shown(own) + ": " + SysError::last("access").text() +
                 "; chown it to that user, or remove it: it is then made anew");
   }
-  if (!settings.config_file.empty() && ::access(settings.config_file.c_str(), R_OK) != 0) {
+  for (const std::string& file : {settings.config_file, settings.policy_source.file}) {
+    if (file.empty() || ::access(file.c_str(), R_OK) == 0 || errno == ENOENT) continue;
     observe::log(observe::Level::kWarning,
-                 name + " cannot read " + shown(settings.config_file) + ": " +
-                     SysError::last("access").text() +
+                 name + " cannot read " + shown(file) + ": " + SysError::last("access").text() +
                      "; it was read as root, and cannot be read again: chgrp and chmod g+r it");
   }
   observe::log(observe::Level::kInfo, "became " + name);

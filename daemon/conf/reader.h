@@ -29,9 +29,10 @@ class Reader {
  public:
   explicit Reader(const std::string& file);
 
+  // Nothing where the syntax is wrong: that is the one error then.
+  [[nodiscard]] std::optional<toml::table> parse(std::string_view text);
+
   void error(const toml::source_region& where, const std::string& text);
-  // Behind it nothing can be read.
-  void syntax_error(const toml::parse_error& found);
   // The same kind of line, of something that is in order and hardly meant.
   void warning(const toml::source_region& where, const std::string& text);
   [[nodiscard]] bool failed() const { return !errors_.empty(); }
@@ -56,6 +57,7 @@ class Reader {
     std::uint32_t column = 0;
     std::string text;
   };
+  void syntax_error(const toml::parse_error& found);
   [[nodiscard]] Errors lines_of(std::vector<Found>& found) const;
 
   std::string file_;

@@ -8,6 +8,7 @@
 
 #include <filesystem>
 
+#include "hipbroker/hipbroker.h"
 #include "support/actor.h"
 #include "support/fixture.h"
 
