@@ -8,7 +8,14 @@
 #ifndef TOML_EXCEPTIONS
 #define TOML_EXCEPTIONS 0
 #endif
+// toml++ 3.3 assumes what a wrong file breaks, such as one with "[[[rule]]": with NDEBUG that is undefined,
+// and without it the process stops. Where it does neither, it comes to the error that it has for it. So
+// nobody else includes it.
+#define TOML_ASSERT(expr) static_assert(true)
+#pragma push_macro("NDEBUG")
+#undef NDEBUG
 #include <toml++/toml.h>
+#pragma pop_macro("NDEBUG")
 
 #include <cstdint>
 #include <optional>

@@ -112,6 +112,12 @@ TEST(PolicyToml, AControlCharacterIsAnErrorAtItsPlace) {
               ElementsAre(StartsWith("p.toml:2:10: control character 127;")));
 }
 
+// Likewise: what the parser takes for granted a wrong file breaks.
+TEST(PolicyToml, ABracketTooManyIsAnError) {
+  EXPECT_THAT(errors_of("[[[rule]]]\nallow = \"all\"\n"), ElementsAre(StartsWith("p.toml:1:3: ")));
+  EXPECT_THAT(errors_of("[=]\n"), ElementsAre(StartsWith("p.toml:1:2: ")));
+}
+
 TEST(PolicyToml, SizesAreExact) {
   using policy::parse_bytes;
   EXPECT_EQ(parse_bytes("0"), 0u);
