@@ -108,13 +108,10 @@ tl::expected<Config, ConfigErrors> parse_config(std::string_view text, const std
   constexpr std::array<std::string_view, 2> kLimits{"ended_exports", "ended_export_seconds"};
   constexpr std::array<std::string_view, 1> kHandles{"allow_driver"};
 
-  const toml::parse_result parsed = toml::parse(text, file);
   Reader reader(file);
-  if (!parsed) {
-    reader.syntax_error(parsed.error());
-    return tl::unexpected(reader.take_errors());
-  }
-  const toml::table& root = parsed.table();
+  const std::optional<toml::table> parsed = reader.parse(text);
+  if (!parsed) return tl::unexpected(reader.take_errors());
+  const toml::table& root = *parsed;
   Config config;
   reader.check_keys(root, "", kTop);
   config.socket = socket_path(reader, root, "socket");

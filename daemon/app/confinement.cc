@@ -100,10 +100,10 @@ tl::expected<void, Exit> become_user(const Settings& settings) {
     return fail(name + " cannot make a socket in " + shown(own) + ": " + SysError::last("access").text() +
                 "; chown it to that user, or remove it: it is then made anew");
   }
-  if (!settings.config_file.empty() && ::access(settings.config_file.c_str(), R_OK) != 0) {
+  for (const std::string& file : {settings.config_file, settings.policy_source.file}) {
+    if (file.empty() || ::access(file.c_str(), R_OK) == 0 || errno == ENOENT) continue;
     observe::log(observe::Level::kWarning,
-                 name + " cannot read " + shown(settings.config_file) + ": " +
-                     SysError::last("access").text() +
+                 name + " cannot read " + shown(file) + ": " + SysError::last("access").text() +
                      "; it was read as root, and cannot be read again: chgrp and chmod g+r it");
   }
   observe::log(observe::Level::kInfo, "became " + name);

@@ -5,7 +5,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <toml++/toml.h>
+#include "conf/reader.h"
 #include <unistd.h>
 
 #include <algorithm>

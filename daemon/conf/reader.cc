@@ -66,6 +66,25 @@ void Reader::error(const toml::source_region& where, const std::string& text) {
   errors_.push_back({where.begin.line, where.begin.column, text});
 }
 
+std::optional<toml::table> Reader::parse(std::string_view text) {
+  // TOML has none of them anywhere, and the parser of toml++ 3.3 stops the process at some NULs.
+  toml::source_position at{1, 1};
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7f) {
+      error({at, at, nullptr}, "control character " + std::to_string(byte) +
+                                   "; TOML allows tabs and line ends alone, others are written \\uXXXX in "
+                                   "a string");
+      return std::nullopt;
+    }
+    at = c == '\n' ? toml::source_position{at.line + 1, 1} : toml::source_position{at.line, at.column + 1};
+  }
+  toml::parse_result parsed = toml::parse(text);
+  if (parsed) return std::move(parsed).table();
+  syntax_error(parsed.error());
+  return std::nullopt;
+}
+
 // The parser's words quote the file: only they, and not the quotation marks around, are escaped.
 void Reader::syntax_error(const toml::parse_error& found) {
   const std::string_view words = found.description();

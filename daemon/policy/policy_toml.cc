@@ -134,13 +134,10 @@ QuotaRules read_quotas(Reader& reader, const toml::table& root) {
 }  // namespace
 
 tl::expected<Loaded, conf::Errors> parse_policy(std::string_view text, const std::string& file) {
-  const toml::parse_result parsed = toml::parse(text, file);
   Reader reader(file);
-  if (!parsed) {
-    reader.syntax_error(parsed.error());
-    return tl::unexpected(reader.take_errors());
-  }
-  const toml::table& root = parsed.table();
+  const std::optional<toml::table> parsed = reader.parse(text);
+  if (!parsed) return tl::unexpected(reader.take_errors());
+  const toml::table& root = *parsed;
   constexpr std::array<std::string_view, 2> kTop{"rule", "quota"};
   reader.check_keys(root, "", kTop);
   std::vector<PlacedRule> placed;

@@ -8,6 +8,7 @@
 
 #include <filesystem>
 
+#include "hipbroker/hipbroker.h"
 #include "support/actor.h"
 #include "support/fixture.h"
 
@@ -77,6 +78,7 @@ TEST_F(Policy, S10_AVerbThatIsDeniedIsGrantedByAReload) {
   EXPECT_EQ(reply.file(), daemon().policy_file());
   // The same session, at once.
   other.ok("export", {{"export", "b"}, {"fds", "b"}, {"name", "b"}, {"lifetime", HB_LIFETIME_PERSIST}});
+  other.ok("withdraw", {{"export", "b"}});  // it would live on
   trusted.leave();
   other.leave();
 }
@@ -215,7 +217,7 @@ TEST_F(NobodyMayAnything, TheAdminSocketIsUnderNoRule) {
 TEST(PolicyAtStart, ErrorsOfBothFilesAreSeenAtOnce) {
   const TempDir dir;
   write_file(dir / "c.toml", "colour = 1\n");
-  write_file(dir / "p.toml", "[[rule]]\nalow = 1\n");
+  write_file(dir / "p.toml", "[[rule]]\nallows = 1\n");
   const DaemonRefusal refused = run_daemon_to_exit({"--config", dir / "c.toml", "--policy", dir / "p.toml"});
   EXPECT_EQ(refused.exit_code, 64);
   EXPECT_THAT(refused.output, AllOf(HasSubstr("c.toml:1:1: unknown key \"colour\""),

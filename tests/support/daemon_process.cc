@@ -46,6 +46,7 @@ DaemonProcess::DaemonProcess(DaemonOptions options) : options_(std::move(options
   }
   write_file(dir_ / "hipbrokerd.toml", options_.config);
   // One of this machine must not decide the tests.
+  std::filesystem::create_directory(dir_ / "policy");  // not where the configuration is: it is read again
   write_file(policy_file(), options_.policy.empty() ? kUsualPolicy : options_.policy);
   start();
 }

@@ -36,7 +36,7 @@ class DaemonProcess {
   [[nodiscard]] const std::string& admin_socket() const { return admin_socket_; }
   [[nodiscard]] const std::string& run_dir() const { return run_dir_; }
   [[nodiscard]] const TempDir& dir() const { return dir_; }
-  [[nodiscard]] std::string policy_file() const { return dir_ / "policy.toml"; }
+  [[nodiscard]] std::string policy_file() const { return dir_ / "policy/policy.toml"; }
   [[nodiscard]] std::string log() const { return read_file(log_path_); }
   [[nodiscard]] Process& process() { return process_; }
 

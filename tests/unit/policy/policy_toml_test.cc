@@ -101,6 +101,22 @@ TEST(PolicyToml, BehindASyntaxErrorNothingIsRead) {
   EXPECT_THAT(errors_of("[[rule]]\nallow = = 3\nsokcet = 1\n"), ElementsAre(StartsWith("p.toml:2:9: ")));
 }
 
+// Found by the fuzzer: the TOML parser stops the process at a NUL behind a bracket.
+TEST(PolicyToml, AControlCharacterIsAnErrorAtItsPlace) {
+  using namespace std::string_literals;
+  EXPECT_THAT(errors_of("rules = 3\n[\0[rule]]\n"s),
+              ElementsAre(StartsWith("p.toml:2:2: control character 0;")));
+  EXPECT_THAT(errors_of("\t\r\n# a\x1b[31m\n"), ElementsAre(StartsWith("p.toml:2:4: control character 27;")));
+  EXPECT_THAT(errors_of("[quota]\nbytes = \"\x7f\"\n"),
+              ElementsAre(StartsWith("p.toml:2:10: control character 127;")));
+}
+
+// Likewise: what the parser takes for granted a wrong file breaks.
+TEST(PolicyToml, ABracketTooManyIsAnError) {
+  EXPECT_THAT(errors_of("[[[rule]]]\nallow = \"all\"\n"), ElementsAre(StartsWith("p.toml:1:3: ")));
+  EXPECT_THAT(errors_of("[=]\n"), ElementsAre(StartsWith("p.toml:1:2: ")));
+}
+
 TEST(PolicyToml, TooManyRulesAreRefusedWithBothNumbers) {
   std::string text;
   for (int i = 0; i < 4097; ++i) text += "[[rule]]\nallow = \"all\"\n";
