@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "hipbroker/scopes.h"
 #include "json.h"
 #include "table.h"
 

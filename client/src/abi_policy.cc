@@ -54,9 +54,9 @@ std::unique_ptr<hb_reload> reload_of(const msg::ReloadReply& reply) {
 // Its texts point into the caller's memory and `name`.
 Result<msg::CheckPolicy> question_of(const hb_policy_question& given, std::string& name) {
   if (given.gid_count != 0 && given.gids == nullptr) return null_argument("gids");
-  if (given.gid_count > hb::limits::kCheckedGids)
+  if (given.gid_count > msg::kCheckedGids)
     return fail(HB_INVALID, "gid_count is " + std::to_string(given.gid_count) + "; at most " +
-                                std::to_string(hb::limits::kCheckedGids));
+                                std::to_string(msg::kCheckedGids));
   msg::CheckPolicy question;
   question.uid = given.uid;
   if (given.gid_count != 0) question.gids.assign(given.gids, given.gids + given.gid_count);

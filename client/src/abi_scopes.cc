@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "abi.h"
+#include "hipbroker/scopes.h"
 #include "looking.h"
 #include "messages_scopes.h"
 

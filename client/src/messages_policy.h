@@ -28,13 +28,15 @@ struct ReloadReply {
              HB_FIELD(3, rules), HB_FIELD(4, overrides), HB_FIELD(5, sessions), HB_FIELD(6, file))
 };
 
+inline constexpr std::size_t kCheckedGids = 8'192;  // 5 B each
+
 struct CheckPolicy {
   std::uint32_t uid = 0;
   std::vector<std::uint32_t> gids;
   Text scope;
   std::optional<NameRef> name;
 
-  HB_MESSAGE(CheckPolicy, HB_FIELD(1, uid), HB_FIELD_MAX(2, gids, limits::kCheckedGids),
+  HB_MESSAGE(CheckPolicy, HB_FIELD(1, uid), HB_FIELD_MAX(2, gids, kCheckedGids),
              HB_FIELD_MAX(3, scope, limits::kScopeNameBytes), HB_FIELD(4, name))
 };
 

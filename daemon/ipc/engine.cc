@@ -127,7 +127,7 @@ void Engine::set_terms() {
 
 std::optional<core::ScopeId> Engine::find_scope(std::string_view name) const {
   if (name == policy::kMainScope) return core::ScopeId();
-  const auto found = scopes_.find(std::string(name));
+  const auto found = scopes_.find(name);
   return found == scopes_.end() ? std::nullopt : std::optional(found->second);
 }
 

@@ -181,7 +181,6 @@ class Engine {
   std::vector<os::DriverRule> drivers_;
   std::shared_ptr<const policy::Policy> policy_;
   policy::SetQuotas quotas_;
-  std::unordered_map<std::string, core::ScopeId> scopes_;  // by name, but for the main one
   core::Broker broker_;
   HandleStore handles_;
   ReplyWriter writer_;
@@ -189,6 +188,7 @@ class Engine {
   std::vector<OutHandle> out_handles_;  // reused
   core::Time started_;
   std::unordered_map<core::SessionId, Live> sessions_;
+  std::map<std::string, core::ScopeId, std::less<>> scopes_;  // besides the main one
   std::unordered_set<Recipient*> backlogged_;
   std::map<std::uint64_t, std::vector<Parked>> parked_;  // by batch of the memory lane
   std::uint64_t last_batch_ = 0;

@@ -41,17 +41,17 @@ bool InFlight::admit(Line& line, std::size_t fds) {
   return true;
 }
 
-// Half of what the others leave, to each uid and of that to each of its sessions: however many do not read,
-// there is something left for one more. And one frame always, if it fits at all.
+// Half of what the others leave, to each uid of a scope and of that to each of its sessions: however many do
+// not read, there is something left for one more. And one frame always, if it fits at all.
 bool InFlight::fits(const Line& line, std::uint64_t fds) const {
   const auto less = [](std::uint64_t from, std::uint64_t what) { return from > what ? from - what : 0; };
   const std::uint64_t budget = less(budget_, parked_);
   if (total_ + fds > budget && total_ != 0) return false;
-  const auto found = by_uid_.find(line.uid_);
-  const std::uint64_t of_uid = found == by_uid_.end() ? 0 : found->second;
-  const std::uint64_t share = less(budget, total_ - of_uid) / 2;
-  if (of_uid + fds > share && of_uid != 0) return false;
-  return line.unread_ == 0 || line.unread_ + fds <= less(share, of_uid - line.unread_) / 2;
+  const auto found = by_payer_.find(line.payer_);
+  const std::uint64_t of_payer = found == by_payer_.end() ? 0 : found->second;
+  const std::uint64_t share = less(budget, total_ - of_payer) / 2;
+  if (of_payer + fds > share && of_payer != 0) return false;
+  return line.unread_ == 0 || line.unread_ + fds <= less(share, of_payer - line.unread_) / 2;
 }
 
 void InFlight::charge(Line& line, std::uint64_t fds) {
@@ -63,16 +63,16 @@ void InFlight::charge(Line& line, std::uint64_t fds) {
   }
   line.unread_ += fds;
   total_ += fds;
-  by_uid_[line.uid_] += fds;
+  by_payer_[line.payer_] += fds;
 }
 
 void InFlight::discharge(Line& line, std::uint64_t fds) {
   if (fds == 0) return;
   line.unread_ -= fds;
   total_ -= fds;
-  const auto of_uid = by_uid_.find(line.uid_);
-  of_uid->second -= fds;
-  if (of_uid->second == 0) by_uid_.erase(of_uid);
+  const auto of_payer = by_payer_.find(line.payer_);
+  of_payer->second -= fds;
+  if (of_payer->second == 0) by_payer_.erase(of_payer);
   if (line.unread_ == 0) held_.erase(line.held_);
 }
 
@@ -100,11 +100,10 @@ bool InFlight::all_read(Line& line) {
   return line.unread_ == 0;
 }
 
-std::pair<std::uint32_t, std::uint64_t> InFlight::largest() const {
-  std::pair<std::uint32_t, std::uint64_t> largest{};
-  for (const auto& one : by_uid_) {
-    if (one.second > largest.second) largest = one;
-  }
+std::pair<Payer, std::uint64_t> InFlight::largest() const {
+  std::pair<Payer, std::uint64_t> largest{};
+  for (const auto& [payer, fds] : by_payer_)
+    if (fds > largest.second) largest = {payer, fds};
   return largest;
 }
 
@@ -132,7 +131,7 @@ void InFlight::end(Line& line, UniqueFd socket, Done done) {
   // Under a line of the ledger's own: the session's goes.
   const std::uint64_t unread = line.unread_;
   discharge(line, unread);
-  auto kept = std::make_unique<Line>(line.uid_, nullptr);
+  auto kept = std::make_unique<Line>(line.payer_, nullptr);
   kept->open(socket);
   charge(*kept, unread);
   kept_.push_back({std::move(kept), std::move(socket), std::move(done)});

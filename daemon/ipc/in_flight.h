@@ -17,10 +17,11 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
-#include <unordered_map>
 #include <utility>
 
+#include "ipc/scope.h"
 #include "wire/unique_fd.h"
 
 namespace hb::ipc {
@@ -31,7 +32,7 @@ class InFlight {
   class Line {
    public:
     // `retry` sends what waits, and calls wait() again where that does not fit either.
-    Line(std::uint32_t uid, std::function<void()> retry) : uid_(uid), retry_(std::move(retry)) {}
+    Line(const Payer& payer, std::function<void()> retry) : payer_(payer), retry_(std::move(retry)) {}
     Line(const Line&) = delete;
     Line& operator=(const Line&) = delete;
     void open(BorrowedFd socket) { socket_ = socket; }
@@ -41,7 +42,7 @@ class InFlight {
 
    private:
     friend class InFlight;
-    std::uint32_t uid_;
+    Payer payer_;
     BorrowedFd socket_;
     std::function<void()> retry_;
     std::uint64_t unread_ = 0;
@@ -74,7 +75,7 @@ class InFlight {
 
   [[nodiscard]] std::uint64_t unread() const { return total_; }
   [[nodiscard]] std::uint64_t budget() const { return budget_; }
-  [[nodiscard]] std::pair<std::uint32_t, std::uint64_t> largest() const;  // uid, descriptors
+  [[nodiscard]] std::pair<Payer, std::uint64_t> largest() const;
   [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
   [[nodiscard]] std::size_t kept() const { return kept_.size(); }  // sockets of sessions that have ended
 
@@ -98,7 +99,7 @@ class InFlight {
   std::uint64_t budget_;
   std::uint64_t parked_ = 0;
   std::uint64_t total_ = 0;
-  std::unordered_map<std::uint32_t, std::uint64_t> by_uid_;
+  std::map<Payer, std::uint64_t> by_payer_;
   std::list<Line*> held_;     // least recently sent to or looked at first
   std::list<Line*> waiting_;  // first come first
   std::list<Kept> kept_;

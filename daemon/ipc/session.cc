@@ -39,7 +39,7 @@ Session::Session(boost::asio::io_context& io, Engine& engine, SessionHost& host,
       deadline_(io),
       scope_(door.scope),
       payer_(payer_of(*door.scope, peer.uid)),
-      line_(peer.uid, [this] { flush(); }) {
+      line_(payer_, [this] { flush(); }) {
   const os::ProcessText text = os::process_text(peer.pid, peer.pidfd);
   principal_.scope = scope_->id;
   principal_.uid = peer.uid;

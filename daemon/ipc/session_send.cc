@@ -127,12 +127,13 @@ void Session::expect_reader() {
     if (error || self->state_ == SessionState::kEnded) return;
     InFlight& in_flight = self->engine_.in_flight();
     if (self->line_.waits() && in_flight.all_read(self->line_)) {
-      const auto [uid, fds] = in_flight.largest();
+      const auto [payer, fds] = in_flight.largest();
       self->host_.log_fault(
           self->who_, "its answers have waited for 10 s: " + std::to_string(in_flight.unread()) +
                           " descriptors are sent and unread, the daemon may have " +
                           std::to_string(in_flight.budget()) + "; most of them, " + std::to_string(fds) +
-                          ", by uid " + std::to_string(uid) + ": end its processes, or raise LimitNOFILE");
+                          ", by uid " + std::to_string(payer.uid) +
+                          ": end its processes, or raise LimitNOFILE");
       return self->expect_reader();
     }
     self->host_.log_fault(self->who_, "disconnected: it did not read its answers for 10 s");

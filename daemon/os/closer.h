@@ -5,8 +5,9 @@
 // close of a hostile descriptor, or of a socket with one unread inside it, takes as long as its maker likes.
 //
 // Memory lane: one thread, in order, for descriptors known to be memfds or dma-bufs. Quarantine lane: for all
-// else, up to limits::kQuarantineThreads threads, of which one payer occupies limits::kQuarantineThreadsPerUid
-// at most. A payer is a number of the caller's: one for each who is to have a share of his own.
+// else, up to limits::kQuarantineThreads threads, of which one payer occupies
+// limits::kQuarantineThreadsPerUid at most. A payer is a number of the caller's: one for each who is to have
+// a share of his own.
 #pragma once
 
 #include <cstddef>

@@ -81,7 +81,6 @@ inline constexpr std::size_t kScopes = 4'096;
 inline constexpr std::size_t kScopeNameBytes = 64;
 inline constexpr std::size_t kScopeUids = 256;
 inline constexpr std::size_t kPolicyRules = 4'096;
-inline constexpr std::size_t kCheckedGids = 8'192;    // of a question about somebody: 5 B each
 inline constexpr std::size_t kAuditRecords = 16'384;  // kept for who asks
 
 // --- the daemon ---------------------------------------------------------------------------------

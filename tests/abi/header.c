@@ -6,6 +6,7 @@
 #include "hipbroker/hipbroker.h"
 #include "hipbroker/policy.h"
 #include "hipbroker/quotas.h"
+#include "hipbroker/scopes.h"
 
 int uses_every_initialiser(void);
 int uses_every_initialiser(void) {

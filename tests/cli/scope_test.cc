@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
 //
-// scope add, rm and ls, what they change in ls, show and who; and the scripts for Slurm as they stand in docs.
+// scope add, rm and ls, what they change in ls, show and who; and the scripts for Slurm as they stand in
+// docs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,7 +69,8 @@ TEST_F(CliScope, S6_MadeListedAndRemoved) {
   EXPECT_THAT(ctl({"ls", "--scope", "main"}).out, AllOf(Not(HasSubstr("SCOPE")), HasSubstr("elsewhere")));
   EXPECT_THAT(ctl({"who", "--scope", "job7"}).out, AllOf(HasSubstr("SCOPE"), HasSubstr("kv")));
   EXPECT_EQ(ctl_json({"who", "--scope", "main"})["holders"].size(), 0u);
-  const std::string id = std::to_string(ctl_json({"ls", "--scope", "job7"})["exports"][0]["export_id"].get<std::uint64_t>());
+  const std::string id =
+      std::to_string(ctl_json({"ls", "--scope", "job7"})["exports"][0]["export_id"].get<std::uint64_t>());
   EXPECT_THAT(ctl({"show", "--id", id}).out, HasSubstr("scope      job7"));
   EXPECT_THAT(ctl({"why", "--id", id}).out, HasSubstr("scope job7"));
 

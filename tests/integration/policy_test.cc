@@ -161,6 +161,41 @@ TEST_F(Policy, ReloadAndCheckAreForTheAdminAlone) {
   EXPECT_EQ(anybody.call<pb::CheckPolicyReply>(FrameType::kCheckPolicy, pb::CheckPolicy()).status, HB_DENIED);
 }
 
+class PolicyQuota : public Policy {
+ protected:
+  static std::string with_exports(const std::string& most) {
+    return kEverything + "[quota]\nexports = 100\n[[quota.override]]\nuid = [1001]\nexports = " + most + "\n";
+  }
+  PolicyQuota() : Policy(with_exports("2")) {}
+};
+
+TEST_F(PolicyQuota, S10_ALimitLoweredBelowUseKeepsWhatExistsAndRefusesWhatIsNew) {
+  if (!may_change_uid()) return;
+  Actor limited(daemon(), as(1001));
+  Actor other(daemon(), as(1002));
+  EXPECT_EQ(exports(limited, "a", "u:1002:1"), HB_OK);
+  EXPECT_EQ(exports(limited, "b"), HB_OK);
+  limited.ok("memfds", {{"fds", "c"}});
+  const Message third{{"export", "c"}, {"fds", "c"}, {"name", "c"}};
+  const Answer refused = limited.call("export", third);
+  EXPECT_EQ(refused.status, HB_QUOTA);
+  EXPECT_THAT(refused.message(), AllOf(HasSubstr("exports"), HasSubstr("2"), HasSubstr("uid 1001")));
+  EXPECT_EQ(exports(other, "o"), HB_OK) << "only the offender is hit";
+
+  EXPECT_EQ(reload_as(with_exports("1")).overrides(), 1u);
+  EXPECT_EQ(counters().exports(), 3u);
+  other.ok("import", {{"import", "a"}, {"name", "a"}, {"owner", 1001}});
+  EXPECT_EQ(limited.call("export", third).status, HB_QUOTA);
+  limited.ok("withdraw", {{"export", "b"}});
+  EXPECT_EQ(limited.call("export", third).status, HB_QUOTA) << "one is there, one is allowed";
+  EXPECT_EQ(reload_as(with_exports("2")).errors_size(), 0);
+  limited.ok("export", third);
+  // A second session of the uid counts for the same.
+  Actor second(daemon(), as(1001));
+  EXPECT_EQ(exports(second, "d"), HB_QUOTA);
+  for (Actor* one : {&limited, &other, &second}) one->leave();
+}
+
 class NobodyMayAnything : public Policy {
  protected:
   NobodyMayAnything() : Policy("[[rule]]\ndeny = \"all\"\n") {}

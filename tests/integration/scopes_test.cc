@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 
 #include "integration/scope_fixture.h"
@@ -56,7 +57,8 @@ TEST_F(Scopes, B23_RootOfOneIsNobodyInTheNext) {
   const auto mine = exported(owner, "kv");
   const std::string key = mine.reply.key();
   const std::string ticket = ticket_of(owner, mine.reply.export_id());
-  for (RawPeer other : {peer_in(b), peer()}) {
+  std::array<RawPeer, 2> others{peer_in(b), peer()};
+  for (RawPeer& other : others) {
     // In the words for a key that never was.
     std::string invented = key;
     invented.back() = static_cast<char>(invented.back() ^ 1);
@@ -100,6 +102,7 @@ TEST_F(Scopes, B23_RootOfOneIsNobodyInTheNext) {
   EXPECT_EQ(all.reply.exports(0).scope(), "a");
   EXPECT_EQ(all.reply.exports(0).owner().scope(), "a");
   owner.disconnect();
+  for (RawPeer& other : others) other.disconnect();
   EXPECT_EQ(remove("a").status, HB_OK);
   EXPECT_EQ(remove("b").status, HB_OK);
   expect_baseline("after both were removed", 1);
@@ -115,7 +118,7 @@ TEST_F(Scopes, AGroupMeetsInsideOne) {
     wanted.set_name("tp");
     wanted.set_rank(rank);
     wanted.set_world(2);
-    wanted.set_export_id(exported(peer, "mine").reply.export_id());
+    wanted.set_export_id(exported(peer, "of rank " + std::to_string(rank)).reply.export_id());
     wanted.set_access(1);
     wanted.set_max_handles(8);
     wanted.set_wait_ns(UINT64_MAX);
@@ -136,7 +139,8 @@ TEST_F(Scopes, AGroupMeetsInsideOne) {
 
 TEST_F(Scopes, TheAdminsVerbsAreTheAdminSocketsAlone) {
   const std::string a = made(question("a"));
-  for (RawPeer root : {peer(), peer_in(a)}) {
+  std::array<RawPeer, 2> roots{peer(), peer_in(a)};
+  for (RawPeer& root : roots) {
     for (int verb = 0; verb < 3; ++verb) {
       const auto refuse = [&](const auto& answer) {
         EXPECT_EQ(answer.status, HB_DENIED);

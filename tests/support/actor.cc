@@ -35,7 +35,8 @@ Actor::Actor(const ProcessOptions& options, const std::string& role) {
   auto [mine, theirs] = channel_pair();
   channel_ = std::move(mine);
   ProcessOptions with_library = options;
-  if (options.uid || role == "container") with_library.env.emplace_back("LD_LIBRARY_PATH", library_directory_for_everyone());
+  if (options.uid || role == "container")
+    with_library.env.emplace_back("LD_LIBRARY_PATH", library_directory_for_everyone());
   process_ = Process({own_program(), "--role=" + role}, with_library, {{theirs.get(), kChannelFd}});
 }
 

@@ -43,7 +43,8 @@ void arrange_mounts() {
 }
 
 [[noreturn]] void become_role() {
-  const auto uid = static_cast<uid_t>(std::strtoul(from_environment("HB_CONTAINER_UID").c_str(), nullptr, 10));
+  const auto uid =
+      static_cast<uid_t>(std::strtoul(from_environment("HB_CONTAINER_UID").c_str(), nullptr, 10));
   std::vector<std::string> words;
   std::istringstream program(from_environment("HB_CONTAINER_PROGRAM"));
   for (std::string word; program >> word;) words.push_back(word);
@@ -51,8 +52,8 @@ void arrange_mounts() {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  if (uid != 0 && (::setgroups(0, nullptr) != 0 || ::setresgid(uid, uid, uid) != 0 ||
-                   ::setresuid(uid, uid, uid) != 0)) {
+  if (uid != 0 &&
+      (::setgroups(0, nullptr) != 0 || ::setresgid(uid, uid, uid) != 0 || ::setresuid(uid, uid, uid) != 0)) {
     ::_exit(126);
   }
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a change of uid drops it

@@ -921,7 +921,6 @@ HB_API void hb_client_get_stats(const hb_client* client, hb_stats* ret_stats); /
 #include "hipbroker/group.h"
 #include "hipbroker/growth.h"
 #include "hipbroker/quotas.h"
-#include "hipbroker/scopes.h"
 #include "hipbroker/sleep.h"
 #include "hipbroker/steps.h"
 #include "hipbroker/succession.h"

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 the hipbroker authors
  *
  * Scopes: name spaces of their own, each with a directory that is mounted into a pod, a job, a container.
- * Part of hipbroker.h, which includes it and whose conventions hold here.
+ * The conventions of hipbroker.h hold here.
  */
 #ifndef HIPBROKER_SCOPES_H
 #define HIPBROKER_SCOPES_H
@@ -21,9 +21,9 @@ extern "C" {
 
 typedef struct hb_scope_options {
   size_t size;
-  const char* name;     /* 1 to 64 of a-z 0-9 . _ - and no '.' first; not "main", not "admin" */
-  const uint32_t* uids; /* who may connect; none: whoever reaches the directory */
-  size_t uid_count;     /* at most 256 */
+  const char* name;      /* 1 to 64 of a-z 0-9 . _ - and no '.' first; not "main", not "admin" */
+  const uint32_t* uids;  /* who may connect; none: whoever reaches the directory */
+  size_t uid_count;      /* at most 256 */
   const hb_limit* total; /* of all principals in it together; what is not named is not limited */
   size_t total_count;
   const hb_limit* each; /* of each of them; what is not named is as the policy of the node says */
@@ -37,8 +37,10 @@ typedef struct hb_scope_place {
   size_t size;
   char directory[256]; /* to be mounted: the socket in it is broker.sock */
 } hb_scope_place;
-#define HB_SCOPE_PLACE_INIT \
-  { sizeof(hb_scope_place), { 0 } }
+#define HB_SCOPE_PLACE_INIT       \
+  {                               \
+    sizeof(hb_scope_place), { 0 } \
+  }
 
 /* Makes it, until it is removed: a daemon that starts anew serves the same directory again, so that what was
  * mounted goes on working. HB_EXISTS, HB_INVALID (no such name or resource), HB_QUOTA (4,096 scopes),

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "hipbroker/hipbroker.hpp"
+#include "hipbroker/scopes.h"
 
 namespace hipbroker {
 

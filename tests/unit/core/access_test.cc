@@ -201,5 +201,48 @@ TEST_F(AccessTest, AnAcquireNeedsAWordAboutWhat) {
   EXPECT_EQ(status_of(ask(owner, by_name("a\nb"))), HB_INVALID);
 }
 
+// For check-policy: about somebody who is not here.
+TEST_F(AccessTest, WhatTheAccessListGivesIsExplained) {
+  const Exported out = shared("tensor", {uid_reads(1002), {AclEntry::Kind::kGid, 44, Access::kReadWrite}});
+  const auto about = [&](std::uint32_t uid, std::vector<std::uint32_t> groups, std::uint64_t scope = 0) {
+    Principal who;
+    who.scope = ScopeId{scope};
+    who.uid = uid;
+    who.groups = std::move(groups);
+    return broker.explain(who, NameRef{"tensor", 1001});
+  };
+  ASSERT_TRUE(about(1002, {}));
+  EXPECT_EQ(about(1002, {})->id, out.id);
+  EXPECT_EQ(about(1002, {})->state, ExportState::kLive);
+  EXPECT_EQ(about(1002, {})->access, Access::kRead);
+  EXPECT_EQ(about(1002, {})->reason, "the access list of its owner, uid 1001, gives read to uid 1002");
+  EXPECT_EQ(about(1002, {7, 44})->access, Access::kReadWrite);
+  EXPECT_EQ(about(1002, {7, 44})->reason,
+            "the access list of its owner, uid 1001, gives read to uid 1002, read and write to gid 44");
+  EXPECT_EQ(about(1001, {})->access, Access::kReadWrite);
+  EXPECT_EQ(about(1001, {})->reason, "uid 1001 owns it, and has all that it gives: read and write");
+  EXPECT_EQ(about(44, {7})->access, Access::kNone) << "a uid is no gid";
+  EXPECT_EQ(
+      about(44, {7})->reason,
+      "its owner, uid 1001, gave uid 44 nothing; the access list gives read to uid 1002, read and write "
+      "to gid 44");
+  EXPECT_FALSE(about(1002, {}, 9)) << "another scope has other names";
+  EXPECT_FALSE(broker.explain(Principal{}, NameRef{"tensor", std::nullopt}));
+}
+
+TEST_F(AccessTest, AnExportGivesNoMoreThanItsOwnAccess) {
+  ExportRequest request = simple("read-only");
+  request.max_access = Access::kRead;
+  request.acl = {uid_reads(1002)};
+  exported(owner, std::move(request));
+  Principal who;
+  who.uid = 1002;
+  EXPECT_EQ(broker.explain(who, NameRef{"read-only", 1001})->reason,
+            "the access list of its owner, uid 1001, gives read to uid 1002; the export gives read at most");
+  exported(owner, simple("private"));
+  EXPECT_EQ(broker.explain(who, NameRef{"private", 1001})->reason,
+            "its owner, uid 1001, gave access to nobody");
+}
+
 }  // namespace
 }  // namespace hb::test

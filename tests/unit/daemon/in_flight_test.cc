@@ -30,7 +30,7 @@ struct Pair {
     ours = UniqueFd(ends[0]);
     theirs = UniqueFd(ends[1]);
     line = std::make_unique<ipc::InFlight::Line>(
-        uid, retry ? std::move(retry) : [this] { ++retries; });
+        ipc::Payer{{}, uid}, retry ? std::move(retry) : [this] { ++retries; });
     line->open(ours);
   }
   void send(std::size_t fds) {
@@ -101,7 +101,7 @@ TEST_F(InFlightTest, ADeafUidLeavesRoomForTheOthers) {
   EXPECT_GT(second.line->unread(), 0u) << "a session has no more than half of its uid's share";
   const std::uint64_t of_first_uid = ledger_.unread();
   EXPECT_LE(of_first_uid, ledger_.budget() / 2);
-  EXPECT_EQ(ledger_.largest(), (std::pair<std::uint32_t, std::uint64_t>{2001, of_first_uid}));
+  EXPECT_EQ(ledger_.largest(), (std::pair<ipc::Payer, std::uint64_t>{{{}, 2001}, of_first_uid}));
   while (send(third, 10)) {
   }
   EXPECT_GT(third.line->unread(), 20u);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "support/temp_dir.h"
 
@@ -135,6 +136,42 @@ TEST(Options, AnAdminSocketThatDoesNotFitIsAUsageError) {
     EXPECT_THAT(refused.error().lines.front(), testing::HasSubstr("107"));
   }
   ::unsetenv("XDG_RUNTIME_DIR");
+}
+
+TEST(Options, ThePolicyOfTheCommandLineComesBeforeThatOfTheConfiguration) {
+  const TempDir directory;
+  const std::string config = directory / "c.toml";
+  const std::string one = directory / "one.toml";
+  const std::string two = directory / "two.toml";
+  write_file(config, "policy = \"" + one + "\"\n");
+  write_file(one, "[[rule]]\nallow = \"all\"\n");
+  write_file(two, "[[rule]]\nallow = [\"list\"]\n[[rule]]\ndeny = \"all\"\n");
+  const auto from_config = read({"--config", config.c_str()});
+  ASSERT_TRUE(from_config) << from_config.error().lines.front();
+  ASSERT_TRUE(from_config->policy);
+  EXPECT_EQ(from_config->policy->policy.rules().size(), 1u);
+  EXPECT_EQ(from_config->policy_source.file, one);
+  const auto over = read({"--config", config.c_str(), "--policy", two.c_str()});
+  ASSERT_TRUE(over);
+  EXPECT_EQ(over->policy->policy.rules().size(), 2u);
+  EXPECT_EQ(over->policy_source.file, two);
+  EXPECT_TRUE(over->policy_source.named);
+  const auto empty = read({"--policy", ""});
+  ASSERT_FALSE(empty);
+  EXPECT_THAT(empty.error().lines.front(), testing::HasSubstr("--policy is \"\""));
+}
+
+// It is read again later, when the working directory may be another.
+TEST(Options, APolicyNamedRelativeIsFoundAgain) {
+  const TempDir directory;
+  write_file(directory / "c.toml", "");
+  write_file(directory / "p.toml", "[[rule]]\nallow = \"all\"\n");
+  const std::string before = std::filesystem::current_path();
+  std::filesystem::current_path(directory.path());
+  const auto settings = read({"--policy", "p.toml", "--config", "c.toml"});
+  std::filesystem::current_path(before);
+  ASSERT_TRUE(settings);
+  EXPECT_TRUE(settings->policy_source.read());
 }
 
 }  // namespace
