@@ -81,9 +81,23 @@ tl::expected<void, PeerFailure> open_pidfd(PeerCredentials& peer) {
 
 }  // namespace
 
+void drop_unmapped(PeerCredentials& peer, const IdMaps& maps) {
+  peer.uid_known = maps.uids.tells(peer.uid);
+  std::erase_if(peer.groups, [&maps](std::uint32_t group) { return !maps.gids.tells(group); });
+}
+
 bool process_alive(const UniqueFd& pidfd) {
   pollfd entry{pidfd.get(), POLLIN, 0};
   return ::poll(&entry, 1, 0) == 0;
+}
+
+tl::expected<std::uint32_t, SysError> peer_uid(const UniqueFd& socket) {
+  ucred credentials{};
+  socklen_t bytes = sizeof(credentials);
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &bytes) != 0) {
+    return tl::unexpected(SysError::last("getsockopt(SO_PEERCRED)"));
+  }
+  return credentials.uid;
 }
 
 tl::expected<PeerCredentials, PeerFailure> peer_credentials(const UniqueFd& connected) {
@@ -104,6 +118,8 @@ tl::expected<PeerCredentials, PeerFailure> peer_credentials(const UniqueFd& conn
   peer.groups.push_back(peer.gid);
   std::sort(peer.groups.begin(), peer.groups.end());
   peer.groups.erase(std::unique(peer.groups.begin(), peer.groups.end()), peer.groups.end());
+  static const IdMaps maps = IdMaps::of_process();  // a map is written once
+  drop_unmapped(peer, maps);
 
   int pidfd = -1;
   bytes = sizeof(pidfd);

@@ -18,9 +18,11 @@ struct DaemonOptions {
   std::string policy;             // of the node, TOML; "" = what is built in
   std::vector<std::string> args;  // more of the command line
   ProcessOptions process;
-  std::string run_dir;   // below the private directory, for the daemon to make; "" = "run", made for its uid
-  BorrowedFd stderr_to;  // else its log is a file
+  BorrowedFd stderr_to;              // else its log is a file
   std::vector<std::string> through;  // a program, with arguments, that becomes the daemon in the end
+  std::optional<std::uint32_t> run_dir_owner;
+  bool ready_on_admin = false;  // where the test itself is not served on the other socket
+  std::string run_dir;  // below the private directory, for the daemon to make; "" = "run", made for its uid
 };
 
 class DaemonProcess {
@@ -45,6 +47,9 @@ class DaemonProcess {
 
   // Connections it holds, in whatever state: its unix sockets that do not listen.
   [[nodiscard]] std::size_t connections() const;
+
+  // Descriptors that its event loop watches: a closed one that a copy keeps alive would still be among them.
+  [[nodiscard]] std::size_t epoll_entries() const;
 
   void kill9();
   void start();     // again, on the same path
