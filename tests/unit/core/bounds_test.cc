@@ -104,8 +104,9 @@ TEST(Bounds, ASessionHoldsOnlySoManyLeases) {
   EXPECT_EQ(std::get<Acquired>(std::get<Reply>(out.at(1)).body).validity_slot, limits::kSessionLeases - 1);
   out.clear();
   broker.apply(session, 0, 0, by_name("kv"), 1, out);
-  ASSERT_EQ(out.size(), 1u);
-  const ReplyBody& body = std::get<Reply>(out[0]).body;
+  ASSERT_EQ(out.size(), 2u);
+  EXPECT_EQ(std::get<Audit>(out[0]).kind, AuditKind::kQuota);
+  const ReplyBody& body = std::get<Reply>(out[1]).body;
   EXPECT_EQ(status_of(body), HB_QUOTA);
   EXPECT_EQ(error_of(body).what, "leases");
   EXPECT_EQ(broker.counters().leases, limits::kSessionLeases);
