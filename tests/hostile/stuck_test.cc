@@ -26,12 +26,15 @@ class Stuck : public HostileTest {
   void drop_file() { files_.pop_back(); }
   // A second daemon on the same path, to its end.
   void expect_restart(const std::string& when) {
-    const UniqueFd log(
-        ::open((daemon().dir() / "second.log").c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    const UniqueFd log(::open((daemon().dir() / "second.log").c_str(),
+                              O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
     Process second(daemon().command_line(), {}, {{log.get(), 1}, {log.get(), 2}});
+    // Not by a hello: the first one's listener still takes connections.
     EXPECT_TRUE(poll_until([&] {
-      return process_state(second.pid()) == 'Z' || RawPeer::try_hello(daemon().socket());
+      return process_state(second.pid()) == 'Z' ||
+             read_file(daemon().dir() / "second.log").find(" serves: ") != std::string::npos;
     })) << when;
+    EXPECT_TRUE(RawPeer::try_hello(daemon().socket())) << when;
     EXPECT_NE(process_state(second.pid()), 'Z') << when << ": " << read_file(daemon().dir() / "second.log");
     second.signal(SIGTERM);
     const auto status = second.wait();
