@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <algorithm>
+
 #include "hostile/hostile_fixture.h"
 #include "support/fuse_file.h"
 
@@ -148,6 +150,11 @@ TEST_F(Stuck, StopAndRestartWhileACloseDoesNotReturn) {
       fuse.hang();
     });
     ASSERT_TRUE(poll_until([&] { return admin_peer().status().reply.quarantined() == 1; }));
+    // Inside close() it has no number any more.
+    ASSERT_TRUE(poll_until([&] {
+      const std::vector<std::string> fds = daemon().fds();
+      return std::find(fds.begin(), fds.end(), "/file") == fds.end();
+    }));
     daemon().process().signal(number);
     const std::string which = number == SIGTERM ? "after SIGTERM" : "after SIGKILL";
     // The process cannot go: one of its threads is in that close. Its first thread has gone.
