@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <algorithm>
+
 #include "hostile/hostile_fixture.h"
 #include "support/fuse_file.h"
 
@@ -26,12 +28,15 @@ class Stuck : public HostileTest {
   void drop_file() { files_.pop_back(); }
   // A second daemon on the same path, to its end.
   void expect_restart(const std::string& when) {
-    const UniqueFd log(
-        ::open((daemon().dir() / "second.log").c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    const UniqueFd log(::open((daemon().dir() / "second.log").c_str(),
+                              O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
     Process second(daemon().command_line(), {}, {{log.get(), 1}, {log.get(), 2}});
+    // Not by a hello: the first one's listener still takes connections.
     EXPECT_TRUE(poll_until([&] {
-      return process_state(second.pid()) == 'Z' || RawPeer::try_hello(daemon().socket());
+      return process_state(second.pid()) == 'Z' ||
+             read_file(daemon().dir() / "second.log").find(" serves: ") != std::string::npos;
     })) << when;
+    EXPECT_TRUE(RawPeer::try_hello(daemon().socket())) << when;
     EXPECT_NE(process_state(second.pid()), 'Z') << when << ": " << read_file(daemon().dir() / "second.log");
     second.signal(SIGTERM);
     const auto status = second.wait();
@@ -145,6 +150,11 @@ TEST_F(Stuck, StopAndRestartWhileACloseDoesNotReturn) {
       fuse.hang();
     });
     ASSERT_TRUE(poll_until([&] { return admin_peer().status().reply.quarantined() == 1; }));
+    // Inside close() it has no number any more.
+    ASSERT_TRUE(poll_until([&] {
+      const std::vector<std::string> fds = daemon().fds();
+      return std::find(fds.begin(), fds.end(), "/file") == fds.end();
+    }));
     daemon().process().signal(number);
     const std::string which = number == SIGTERM ? "after SIGTERM" : "after SIGKILL";
     // The process cannot go: one of its threads is in that close. Its first thread has gone.
