@@ -65,7 +65,8 @@ TEST_F(S10, TheAdminLimitsATenantByHand) {
   EXPECT_THAT(listed.out, Not(HasSubstr("2002")));
   // Of the scope as a whole, too; the admin's own uid may still be there from a call before.
   std::map<std::string, json> exports;
-  for (const json& account : ctl_json({"quota", "ls", "--scope", "main"})["accounts"])
+  const json said = ctl_json({"quota", "ls", "--scope", "main"});
+  for (const json& account : said["accounts"])
     exports[account["uid"].dump()] = account["resources"]["exports"]["used"];
   EXPECT_EQ(exports["2001"], 3);
   EXPECT_EQ(exports["2002"], 4);
