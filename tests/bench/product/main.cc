@@ -25,7 +25,8 @@ int run(const std::vector<std::string>& words) {
   const auto placement = parse_placement(words.size() > 3 ? words[2] : "");
   if (!placement) {
     die("usage: hb_bench_product SOCKET SERVER-PID same|split "
-        "acquire-key|acquire-name|handles|register|batch N|cached N|acquires N|cycles N|looking N|memory N...");
+        "acquire-key|acquire-name|handles|register|batch N|cached N|acquires N|cycles N|looking N|memory "
+        "N...");
   }
   const Rig rig{.socket = words[0], .server = std::atoi(words[1].c_str()), .placement = *placement};
   const std::string& verb = words[3];
