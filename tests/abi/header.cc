@@ -17,7 +17,8 @@ constexpr bool kMoveOnly =
 static_assert(kMoveOnly<hipbroker::Client> && kMoveOnly<hipbroker::Memory> && kMoveOnly<hipbroker::Export> &&
               kMoveOnly<hipbroker::Import> && kMoveOnly<hipbroker::Handles> &&
               kMoveOnly<hipbroker::HipLook> && kMoveOnly<hipbroker::Arena>);
-static_assert(kMoveOnly<hipbroker::Accounts> && kMoveOnly<hipbroker::Scopes> && kMoveOnly<hipbroker::Holders> && kMoveOnly<hipbroker::TakenBack>);
+static_assert(kMoveOnly<hipbroker::Accounts> && kMoveOnly<hipbroker::Scopes> &&
+              kMoveOnly<hipbroker::Holders> && kMoveOnly<hipbroker::TakenBack>);
 static_assert(std::is_copy_constructible_v<hipbroker::Key>);
 static_assert(std::is_convertible_v<std::chrono::milliseconds, hipbroker::Deadline>);
 static_assert(hipbroker::Deadline::never().ns() == HB_NO_DEADLINE);
