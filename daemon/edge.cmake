@@ -11,7 +11,7 @@ pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
 find_path(TOMLPLUSPLUS_INCLUDE toml++/toml.h REQUIRED)
 
 add_library(hb_os STATIC
-  os/activation.cc os/capabilities.cc os/closer.cc os/fd_limit.cc os/handle_probe.cc os/landlock.cc os/notify.cc
+  os/activation.cc os/capabilities.cc os/closer.cc os/fd_limit.cc os/handle_probe.cc os/id_map.cc os/landlock.cc os/notify.cc
   os/peer_credentials.cc os/process_info.cc os/run_as.cc os/sandbox.cc os/system_calls.cc os/validity_page.cc)
 target_include_directories(hb_os PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(hb_os PUBLIC hb_wire Threads::Threads PRIVATE PkgConfig::SYSTEMD PkgConfig::SECCOMP hb_build)

@@ -10,6 +10,7 @@
 #include "format.h"
 #include "json.h"
 #include "number.h"
+#include "sandbox_view.h"
 
 namespace hb::cli {
 namespace {
@@ -79,6 +80,7 @@ std::string ping(const Options& options, double wait_s) {
                  {"uid", info.uid},
                  {"round_trip_ns", round_trip},
                  {"uptime_ns", uptime},
+                 {"sandbox", sandbox_json(status.sandbox)},
                  {"counters", info.admin != 0 ? counters_json(status) : Json(nullptr)}});
   }
   std::string out = fmt::format("{} at {} answered in {}: up {}, protocol {}, {} view\n", safe(info.daemon),
@@ -87,7 +89,8 @@ std::string ping(const Options& options, double wait_s) {
   if (info.admin != 0)
     out += fmt::format("{} sessions, {} exports of {}, {} leases, {} of {} descriptors\n", status.sessions,
                        status.exports, format_bytes(status.bytes), status.leases, status.fds_used,
-                       status.fds_limit);
+                       status.fds_limit) +
+           fmt::format("sandbox: {}\n", sandbox_text(status.sandbox));
   if (status.log_dropped + status.audit_dropped != 0)
     out += fmt::format(
         "{} lines of its log and {} audit records were lost: whoever reads its stderr or the journal does "

@@ -32,6 +32,10 @@ void ask_daemon(const Options& options, Diagnosis& out) {
     const Connection connection = Connection::open(options);
     out.daemon = connection.info();
     out.daemon_answers = true;
+    hb_error error = HB_ERROR_INIT;
+    if (out.daemon.admin != 0)
+      check(hb_daemon_get_status(connection.client(), connection.deadline(), &out.daemon_status, &error),
+            error);
   } catch (const Failure& failure) {
     out.daemon_error = failure.cause();
     out.daemon_exit = failure.exit_code();

@@ -52,6 +52,7 @@ struct Diagnosis {
   Node node;
   bool daemon_answers = false;
   hb_client_info daemon = HB_CLIENT_INFO_INIT;
+  hb_daemon_status daemon_status = HB_DAEMON_STATUS_INIT;  // of the admin's view
   std::string daemon_error;
   int daemon_exit = 0;
   std::string peers_error;

@@ -12,6 +12,7 @@
 
 #include "diagnosis.h"
 #include "exit_codes.h"
+#include "sandbox_view.h"
 
 namespace hb::cli {
 namespace {
@@ -86,8 +87,19 @@ bool kernel_has_gpus(const Diagnosis& d) {
   return std::ranges::any_of(d.devices(), [](const hb_hip_device* device) { return device->ordinal < 0; });
 }
 
+void judge_sandbox(const Diagnosis& d, Problems& out) {
+  const std::uint64_t bits = d.daemon_status.sandbox;
+  if ((bits & HB_SANDBOX_TOLD) == 0 || bits == HB_SANDBOX_WHOLE) return;
+  const bool off = bits == HB_SANDBOX_TOLD;
+  out.push_back({Grade::kNote, "sandbox",
+                 off ? "the daemon runs without its sandbox"
+                     : fmt::format("the daemon's sandbox is without: {}", sandbox_missing(bits)),
+                 off ? "leave out --sandbox off and sandbox = \"off\", unless you look into the daemon"
+                     : "its log says at the start why; Linux 5.13 with lsm=landlock and seccomp has all"});
+}
+
 void judge_daemon(const Diagnosis& d, Problems& out) {
-  if (d.daemon_answers) return;
+  if (d.daemon_answers) return judge_sandbox(d, out);
   if (d.daemon_exit == kNoDaemon)
     out.push_back({Grade::kWarning, "no_daemon", d.daemon_error,
                    std::string(kStartADaemon) + ", then run doctor again"});

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "format.h"
+#include "sandbox_view.h"
 #include "text.h"
 
 namespace hb::cli {
@@ -180,6 +181,7 @@ std::string doctor_text(const Diagnosis& d, const std::vector<Problem>& problems
   out +=
       field("daemon", d.daemon_answers ? fmt::format("{} at {}", safe(d.daemon.daemon), safe(d.daemon.socket))
                                        : "none answers");
+  if (d.daemon_answers) out += field("sandbox", sandbox_text(d.daemon_status.sandbox));
   out += field("limits", limits_text(d.limits));
   out += field("node", node_text(d.node));
   if (!d.tried.empty()) out += '\n' + device_table(d).render(style);
@@ -242,7 +244,10 @@ Json doctor_json(const Diagnosis& d, const std::vector<Problem>& problems) {
     found.push_back(
         {{"grade", grade_word(p.grade)}, {"name", p.name}, {"text", p.text}, {"advice", p.advice}});
   Json daemon = nullptr;
-  if (d.daemon_answers) daemon = {{"version", d.daemon.daemon}, {"socket", d.daemon.socket}};
+  if (d.daemon_answers)
+    daemon = {{"version", d.daemon.daemon},
+              {"socket", d.daemon.socket},
+              {"sandbox", sandbox_json(d.daemon_status.sandbox)}};
   const auto limit = [](std::uint64_t n) { return n == UINT64_MAX ? Json(nullptr) : Json(n); };
   return {{"worst", grade_word(worst_of(problems))},
           {"runtime",

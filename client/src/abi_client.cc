@@ -110,6 +110,7 @@ hb_status hb_daemon_get_status(hb_client* client, uint64_t deadline_ns, hb_daemo
     status.log_dropped = body->log_dropped;
     status.audit_dropped = body->audit_dropped;
     status.audit_told = body->audit_told;
+    status.sandbox = body->sandbox;
     write_info(status, ret_status);
     return {};
   });

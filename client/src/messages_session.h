@@ -123,6 +123,7 @@ struct StatusReply {
   std::uint64_t log_dropped = 0;
   std::uint64_t audit_dropped = 0;
   std::uint64_t audit_told = 0;
+  std::uint32_t sandbox = 0;
 
   HB_MESSAGE(StatusReply, HB_FIELD(1, uptime_ns), HB_FIELD(2, sessions), HB_FIELD(3, exports),
              HB_FIELD(4, allocations), HB_FIELD(5, leases), HB_FIELD(6, waits), HB_FIELD(7, stagings),
@@ -130,7 +131,7 @@ struct StatusReply {
              HB_FIELD(11, fds_reserve), HB_FIELD(12, closing), HB_FIELD(13, quarantined), HB_FIELD(14, bytes),
              HB_FIELD(15, ended_held), HB_FIELD(16, tickets), HB_FIELD(17, groups),
              HB_FIELD(18, events_pending), HB_FIELD(34, log_waiting), HB_FIELD(35, log_dropped),
-             HB_FIELD(36, audit_dropped), HB_FIELD(37, audit_told))
+             HB_FIELD(36, audit_dropped), HB_FIELD(37, audit_told), HB_FIELD(38, sandbox))
 };
 
 }  // namespace hb::client::msg

@@ -18,16 +18,6 @@ namespace {
 constexpr int kMaxLinks = 40;  // as the kernel's own bound
 constexpr std::size_t kMaxVisits = 512;
 
-std::string read_small(const char* path) {
-  std::string text;
-  const UniqueFd file(::open(path, O_RDONLY | O_CLOEXEC));
-  if (!file) return text;
-  char buffer[4096];
-  const ssize_t n = ::read(file.get(), buffer, sizeof buffer);
-  if (n > 0) text.assign(buffer, static_cast<std::size_t>(n));
-  return text;
-}
-
 std::string describe(const PathVisit& visit) {
   char mode[16];
   std::snprintf(mode, sizeof mode, "%04o", visit.mode & 07777u);
@@ -162,35 +152,6 @@ class Walk {
 
 }  // namespace
 
-TrustContext TrustContext::of_process() {
-  TrustContext context;
-  context.uid = ::geteuid();
-  // Lines of "inside outside count". Where no line covers the outside's uid 0, files of its root show the
-  // overflow uid.
-  const std::string map = read_small("/proc/self/uid_map");
-  bool any = false;
-  bool root_mapped = false;
-  std::size_t start = 0;
-  while (start < map.size()) {
-    const std::size_t end = std::min(map.find('\n', start), map.size());
-    unsigned long long inside = 0;
-    unsigned long long outside = 0;
-    unsigned long long count = 0;
-    if (std::sscanf(map.substr(start, end - start).c_str(), "%llu %llu %llu", &inside, &outside, &count) ==
-        3) {
-      any = true;
-      if (outside == 0 && count > 0) root_mapped = true;
-    }
-    start = end + 1;
-  }
-  const bool mapless = !any && ::access("/proc/self/uid_map", F_OK) == 0;  // a namespace not mapped yet
-  if ((any && !root_mapped) || mapless) {
-    const std::string overflow = read_small("/proc/sys/kernel/overflowuid");
-    context.hidden_root = overflow.empty() ? 65534u : static_cast<std::uint32_t>(std::stoul(overflow));
-  }
-  return context;
-}
-
 Result<std::optional<std::uint32_t>> judge_path(const std::vector<PathVisit>& visits,
                                                 const TrustContext& context) {
   // The overflow uid is root's at or above a mount point that the caller cannot write: only root can have
@@ -207,7 +168,7 @@ Result<std::optional<std::uint32_t>> judge_path(const std::vector<PathVisit>& vi
   }
   const auto is_own = [&](std::size_t i) {
     const std::uint32_t owner = visits[i].owner;
-    return owner == 0 || owner == context.uid ||
+    return owner == 0 || (owner == context.uid && !context.tells_nobody(owner)) ||
            (context.hidden_root == owner && root_shown[visits[i].same_as]);
   };
   std::optional<std::uint32_t> delegate;
@@ -265,8 +226,9 @@ Result<void> check_peer(int socket, const std::string& path, const TrustContext&
   socklen_t size = sizeof peer;
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
     return fail(system_error(SysError::last("getsockopt"), "SO_PEERCRED of \"" + path + "\""));
-  if (peer.uid == 0 || peer.uid == context.uid || delegate == peer.uid) return {};
-  if (std::find(trusted_uids.begin(), trusted_uids.end(), peer.uid) != trusted_uids.end()) return {};
+  if (peer.uid == 0 || delegate == peer.uid) return {};
+  const bool named = std::find(trusted_uids.begin(), trusted_uids.end(), peer.uid) != trusted_uids.end();
+  if (!context.tells_nobody(peer.uid) && (peer.uid == context.uid || named)) return {};
   Error error;
   error.status = HB_UNTRUSTED;
   error.what = path;
@@ -274,7 +236,10 @@ Result<void> check_peer(int socket, const std::string& path, const TrustContext&
   error.operation = "SO_PEERCRED";
   error.message = "\"" + path + "\" is served by uid " + std::to_string(peer.uid) +
                   ", who is neither root, nor uid " + std::to_string(context.uid) +
-                  " (yourself), nor the owner of the path; name that uid in trusted_uids if it is meant. "
+                  " (yourself), nor the owner of the path; " +
+                  (context.tells_nobody(peer.uid)
+                       ? "in this user namespace that uid stands for all that have no number here. "
+                       : "name that uid in trusted_uids if it is meant. ") +
                   "Nothing was sent";
   return fail(std::move(error));
 }

@@ -41,7 +41,11 @@ struct PathVisit {
 struct TrustContext {
   std::uint32_t uid = 0;  // effective
   // Set in a user namespace where the root of the outside shows as this uid.
-  std::optional<std::uint32_t> hidden_root;
+  std::optional<std::uint32_t> hidden_root = {};
+  // Set in a user namespace that does not map every uid: as this one show all that have no number here, so it
+  // is not the caller's own and not one that the caller named, even where that uid exists here.
+  std::optional<std::uint32_t> nobody_in_particular = {};
+  [[nodiscard]] bool tells_nobody(std::uint32_t who) const { return nobody_in_particular == who; }
   [[nodiscard]] static TrustContext of_process();
 };
 

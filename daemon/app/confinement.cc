@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "observe/log.h"
+#include "os/id_map.h"
 #include "os/run_as.h"
 #include "wire/name.h"
 #include "wire/sys_error.h"
@@ -48,6 +49,22 @@ os::FileView files_of(const Settings& settings) {
   view.write = own_directories(settings);
   view.write.emplace_back("/dev/null");
   return view;
+}
+
+tl::expected<void, Exit> check_user_namespace() {
+  const os::IdMap uids = os::IdMaps::of_process().uids;
+  if (uids.mapped == 0) {
+    return fail(
+        "this user namespace maps no uid, so that all clients would look alike: write /proc/PID/uid_map "
+        "and gid_map first (unshare --map-auto, --map-root-user, or the container's runtime do)");
+  }
+  if (!uids.whole()) {
+    observe::log(observe::Level::kInfo, "in a user namespace of " + std::to_string(uids.mapped) +
+                                            " uids: clients of others show as uid " +
+                                            std::to_string(uids.overflow) +
+                                            " and are refused, and so is that uid itself");
+  }
+  return {};
 }
 
 tl::expected<void, Exit> become_user(const Settings& settings) {

@@ -13,6 +13,9 @@
 
 namespace hb::app {
 
+// In a user namespace some uids of clients may have no number: says so, and refuses one without any.
+[[nodiscard]] tl::expected<void, Exit> check_user_namespace();
+
 // Becomes the user of the settings, where there is one, in directories of that user. Before any socket is
 // made, so that each is the user's own; says so where root serves without need.
 [[nodiscard]] tl::expected<void, Exit> become_user(const Settings& settings);

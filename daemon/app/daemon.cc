@@ -177,9 +177,8 @@ int run_daemon(const Settings& settings) {
   if (const auto grown = os::grow_descriptor_table(limit->limit); !grown) {
     return fail(kExitLocal, "growing the descriptor table: " + grown.error().text());
   }
-  if (auto became = become_user(settings); !became) {
-    return fail(became.error().code, became.error().lines.front());
-  }
+  const auto user = check_user_namespace().and_then([&settings] { return become_user(settings); });
+  if (!user) return fail(user.error().code, user.error().lines.front());
   auto places = open_places(settings, *limit);
   if (!places) return fail(places.error().code, places.error().lines.front());
 
@@ -205,6 +204,7 @@ int run_daemon(const Settings& settings) {
                      std::make_shared<const policy::Policy>(settings.policy->policy));
   engine.audit().write_to(observe::process_writer());
   PolicyAdministration policy(engine, settings.policy_source);
+  engine.set_sandbox(sandbox->layers);
   ipc::Server server(io, engine);
   reload_at(hangup, policy, engine);
   signals.async_wait([&](const boost::system::error_code& error, int number) {

@@ -313,6 +313,7 @@ EdgeCounters Engine::edge_counters(const core::Reply& reply) const {
   counters.log_dropped = written.log_dropped;
   counters.audit_dropped = written.audit_dropped;
   counters.audit_told = audit_.told();
+  counters.sandbox = sandbox_;
   return counters;
 }
 

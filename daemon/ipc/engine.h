@@ -99,6 +99,8 @@ class Engine {
 
   // By name: the one that is there always is "main".
   [[nodiscard]] std::optional<core::ScopeId> find_scope(std::string_view name) const;
+  // os::kSandbox bits, for those who ask.
+  void set_sandbox(std::uint32_t layers) { sandbox_ = layers; }
 
   // --- descriptors ------------------------------------------------------------------------------
   struct BadHandle {
@@ -181,6 +183,7 @@ class Engine {
   std::vector<os::DriverRule> drivers_;
   std::shared_ptr<const policy::Policy> policy_;
   policy::SetQuotas quotas_;
+  std::uint32_t sandbox_ = 0;
   core::Broker broker_;
   HandleStore handles_;
   ReplyWriter writer_;

@@ -43,6 +43,7 @@ Session::Session(boost::asio::io_context& io, Engine& engine, SessionHost& host,
   const os::ProcessText text = os::process_text(peer.pid, peer.pidfd);
   principal_.scope = scope_->id;
   principal_.uid = peer.uid;
+  uid_known_ = peer.uid_known;
   principal_.gid = peer.gid;
   principal_.groups = peer.groups;
   principal_.admin = door.admin;

@@ -121,6 +121,7 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   const std::shared_ptr<const Scope> scope_;
   const Payer payer_;
   core::Principal principal_;
+  bool uid_known_ = true;
   observe::Who who_;
   core::ProcessInfo process_;
   std::uint16_t frame_type_ = 0;  // of the request under way

@@ -69,6 +69,14 @@ void Session::on_hello(const FrameView& frame) {
     return fail(request_id, version_error(*hello));
   }
   if (!scope_->admits(who_.uid)) return fail(request_id, not_let_in(who_.uid, *scope_));
+  // The admin's right comes with the directory of the socket, not with a uid.
+  if (!uid_known_ && !principal_.admin) {
+    return fail(
+        request_id,
+        edge_error(HB_DENIED, "this uid has no number in the daemon's user namespace and shows there as " +
+                                  std::to_string(who_.uid) +
+                                  ", as all such do; map it, or run the daemon where it is mapped"));
+  }
   // Until now the edge counted this session's descriptors, from here on the core does.
   const auto own = static_cast<std::int64_t>(engine_.config().fds_per_session);
   engine_.note_fds(-own);

@@ -97,6 +97,7 @@ void add(v1::StatusReply* out, const EdgeCounters& counters) {
   out->set_log_dropped(counters.log_dropped);
   out->set_audit_dropped(counters.audit_dropped);
   out->set_audit_told(counters.audit_told);
+  out->set_sandbox(counters.sandbox);
 }
 
 }  // namespace

@@ -45,6 +45,7 @@ struct EdgeCounters {
   std::uint64_t log_dropped = 0;
   std::uint64_t audit_dropped = 0;
   std::uint64_t audit_told = 0;
+  std::uint32_t sandbox = 0;
 };
 
 class ReplyWriter {

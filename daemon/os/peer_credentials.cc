@@ -81,6 +81,11 @@ tl::expected<void, PeerFailure> open_pidfd(PeerCredentials& peer) {
 
 }  // namespace
 
+void drop_unmapped(PeerCredentials& peer, const IdMaps& maps) {
+  peer.uid_known = maps.uids.tells(peer.uid);
+  std::erase_if(peer.groups, [&maps](std::uint32_t group) { return !maps.gids.tells(group); });
+}
+
 bool process_alive(const UniqueFd& pidfd) {
   pollfd entry{pidfd.get(), POLLIN, 0};
   return ::poll(&entry, 1, 0) == 0;
@@ -104,6 +109,8 @@ tl::expected<PeerCredentials, PeerFailure> peer_credentials(const UniqueFd& conn
   peer.groups.push_back(peer.gid);
   std::sort(peer.groups.begin(), peer.groups.end());
   peer.groups.erase(std::unique(peer.groups.begin(), peer.groups.end()), peer.groups.end());
+  static const IdMaps maps = IdMaps::of_process();  // a map is written once
+  drop_unmapped(peer, maps);
 
   int pidfd = -1;
   bytes = sizeof(pidfd);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "os/id_map.h"
 #include "wire/expected.h"
 #include "wire/sys_error.h"
 #include "wire/unique_fd.h"
@@ -24,9 +25,11 @@ enum class PidfdSource : std::uint8_t {
 struct PeerCredentials {
   std::uint32_t pid = 0;  // 0 = not visible from here, or not certain; /proc/0 is never looked at
   std::uint32_t uid = 0;
+  bool uid_known = true;  // false: the uid has no number in our user namespace, `uid` may be anyone
   std::uint32_t gid = 0;
-  std::vector<std::uint32_t> groups;  // sorted, without duplicates, gid included
-  UniqueFd pidfd;                     // readable at the process's death; empty where the source says why
+  std::vector<std::uint32_t>
+      groups;      // sorted, without duplicates, gid included; without those of no number here
+  UniqueFd pidfd;  // readable at the process's death; empty where the source says why
   PidfdSource source = PidfdSource::kNoKernel;
 };
 
@@ -37,6 +40,9 @@ struct PeerFailure {
 
 // Credentials are those of connect() time: neither setuid nor fork nor death changes them.
 [[nodiscard]] tl::expected<PeerCredentials, PeerFailure> peer_credentials(const UniqueFd& socket);
+
+// Takes out what stands for nobody in particular.
+void drop_unmapped(PeerCredentials& peer, const IdMaps& maps);
 
 // False once the process behind `pidfd` has ended (a zombie has).
 [[nodiscard]] bool process_alive(const UniqueFd& pidfd);

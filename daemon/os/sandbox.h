@@ -15,13 +15,15 @@
 namespace hb::os {
 
 // Bits; values are fixed for ever: they go on the wire.
-inline constexpr std::uint32_t kSandboxNoNewPrivileges = 1;
-inline constexpr std::uint32_t kSandboxNoCapabilities = 2;
-inline constexpr std::uint32_t kSandboxSystemCalls = 4;
-inline constexpr std::uint32_t kSandboxFiles = 8;
+inline constexpr std::uint32_t kSandboxTold =
+    1;  // always there: it tells "off" from a daemon that does not tell
+inline constexpr std::uint32_t kSandboxNoNewPrivileges = 2;
+inline constexpr std::uint32_t kSandboxNoCapabilities = 4;
+inline constexpr std::uint32_t kSandboxSystemCalls = 8;
+inline constexpr std::uint32_t kSandboxFiles = 16;
 
 struct SandboxState {
-  std::uint32_t layers = 0;
+  std::uint32_t layers = kSandboxTold;
   int landlock_version = 0;
   std::vector<std::string> missing;  // a layer each, with the reason
 

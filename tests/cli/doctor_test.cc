@@ -251,6 +251,20 @@ TEST_F(Doctor, PairsOfGpusAreCompared) {
   EXPECT_THAT(none.out, HasSubstr("no_access"));
 }
 
+TEST_F(Doctor, ADaemonWithoutItsSandboxIsANote) {
+  EXPECT_EQ(run_json(fake("7.2"), 0)["daemon"]["sandbox"]["system_calls"], true);
+  const DaemonProcess open({.args = {"--sandbox", "off"}});
+  ProcessOptions options;
+  options.env = {{"XDG_CACHE_HOME", cache_.path()},
+                 {"HIPBROKER_HIP_RUNTIME", FAKE_HIP_PATH_7},
+                 {"HIPBROKER_SYSFS_ROOT", sysfs_.path()}};
+  const Ran ran = run_ctl({"--socket", open.socket(), "doctor", "--json"}, options);
+  EXPECT_EQ(ran.exit_code, 0) << ran.out;
+  const json said = json::parse(ran.out);
+  EXPECT_EQ(said["daemon"]["sandbox"]["system_calls"], false);
+  EXPECT_EQ(problem(said, "sandbox")["grade"], "note");
+}
+
 TEST_F(Doctor, LimitsAreToldInChunks) {
   ProcessOptions options;
   options.nofile = 256;

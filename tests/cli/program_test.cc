@@ -183,11 +183,14 @@ TEST_F(CliProgram, PingSaysWhoAnswers) {
   EXPECT_THAT(ran.out, HasSubstr("hipbrokerd "));
   EXPECT_THAT(ran.out, HasSubstr("admin view"));
   EXPECT_THAT(ran.out, HasSubstr("descriptors"));
+  EXPECT_THAT(ran.out, HasSubstr("sandbox: no new privileges, no capabilities, system calls by list"));
   EXPECT_EQ(ctl_json({"ping"})["socket"], daemon().admin_socket());
   const json own = ctl_json({"ping", "--no-admin"});
   EXPECT_EQ(own["view"], "own");
   EXPECT_EQ(own["socket"], daemon().socket());
   EXPECT_TRUE(own["counters"].is_null());
+  EXPECT_TRUE(own["sandbox"].is_null());
+  EXPECT_EQ(ctl_json({"ping"})["sandbox"]["no_capabilities"], true);
   EXPECT_EQ(own["broker_id"].get<std::string>().size(), 32u);
 }
 

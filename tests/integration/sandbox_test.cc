@@ -8,7 +8,9 @@
 
 #include <filesystem>
 
-#include "integration/memory_fixture.h"
+#include "hipbroker/hipbroker.h"
+#include "support/actor.h"
+#include "support/fixture.h"
 
 namespace hb::test {
 namespace {
@@ -43,6 +45,12 @@ TEST_F(Sandbox, HoldsInEveryThread) {
   EXPECT_THAT(daemon().log(), HasSubstr("sandbox: no new privileges, no capabilities, system calls by list"));
 }
 
+TEST_F(Sandbox, IsToldOnTheAdminSocket) {
+  Actor admin;
+  admin.ok("open", {{"socket", daemon().admin_socket()}});
+  EXPECT_EQ(admin.ok("daemon_status").number("sandbox"), static_cast<std::uint64_t>(HB_SANDBOX_WHOLE));
+}
+
 TEST_F(Sandbox, RootWithoutAUserIsToldTheWayOut) {
   if (!may_change_uid()) return;
   EXPECT_THAT(daemon().log(), HasSubstr("runs as root"));
@@ -63,7 +71,7 @@ TEST_F(NoSandbox, IsSaidAndServes) {
   for (const std::string& status : status_of_threads(daemon().pid()))
     EXPECT_THAT(status, HasSubstr("\nSeccomp:\t0\n"));
   EXPECT_THAT(daemon().log(), HasSubstr("warning sandbox: off"));
-  EXPECT_EQ(peer().ping(), HB_OK);
+  EXPECT_EQ(admin_peer().status().reply.sandbox(), static_cast<std::uint32_t>(HB_SANDBOX_TOLD));
 }
 
 void expect_owner(const std::string& path, uid_t uid, mode_t mode) {
@@ -82,16 +90,15 @@ DaemonOptions of_nobody() {
 }
 
 // Started as root, in a directory that does not exist yet.
-class OwnUser : public EveryMemory {
+class OwnUser : public DaemonTest {
  protected:
-  OwnUser() : EveryMemory(of_nobody()) {}
+  OwnUser() : DaemonTest(of_nobody()) {}
   void SetUp() override {
-    if (may_change_uid()) EveryMemory::SetUp();
+    if (may_change_uid()) DaemonTest::SetUp();
   }
 };
-INSTANTIATE_TEST_SUITE_P(Host, OwnUser, testing::Values("host"), [](const auto&) { return "memory"; });
 
-TEST_P(OwnUser, ServesOthersAndItsFilesAreItsOwn) {
+TEST_F(OwnUser, ServesOthersAndItsFilesAreItsOwn) {
   for (const std::string& status : status_of_threads(daemon().pid())) {
     EXPECT_THAT(status, HasSubstr("\nUid:\t65534\t65534\t65534\t65534\n"));
     EXPECT_THAT(status, HasSubstr("\nGid:\t65534\t65534\t65534\t65534\n"));
@@ -111,8 +118,8 @@ TEST_P(OwnUser, ServesOthersAndItsFilesAreItsOwn) {
   one.uid = 1001;
   ProcessOptions two;
   two.uid = 1002;
-  Actor owner = actor(one);
-  Actor reader = actor(two);
+  Actor owner(daemon(), one);
+  Actor reader(daemon(), two);
   owner.ok("objects", {{"fds", "a"}, {"first", 7}});
   owner.ok("export", {{"export", "a"}, {"fds", "a"}, {"name", "a"}, {"acl", "u:1002:1"}});
   reader.ok("import", {{"import", "i"}, {"name", "a"}, {"owner", 1001}});
@@ -125,26 +132,25 @@ TEST_P(OwnUser, ServesOthersAndItsFilesAreItsOwn) {
 }
 
 // With no right of anybody's: in a directory of its own, started as it stays.
-class NotRoot : public EveryMemory {
+class NotRoot : public DaemonTest {
  protected:
   NotRoot()
-      : EveryMemory([] {
+      : DaemonTest([] {
           DaemonOptions options;
           options.process.uid = 65534;
           return options;
         }()) {}
   void SetUp() override {
-    if (may_change_uid()) EveryMemory::SetUp();
+    if (may_change_uid()) DaemonTest::SetUp();
   }
 };
-INSTANTIATE_TEST_SUITE_P(Host, NotRoot, testing::Values("host"), [](const auto&) { return "memory"; });
 
-TEST_P(NotRoot, IsAllItNeeds) {
+TEST_F(NotRoot, IsAllItNeeds) {
   for (const std::string& status : status_of_threads(daemon().pid())) {
     EXPECT_THAT(status, HasSubstr("\nSeccomp:\t2\n"));
     EXPECT_THAT(status, HasSubstr("\nCapEff:\t0000000000000000\n"));
   }
-  Actor owner = actor();
+  Actor owner(daemon());
   owner.ok("objects", {{"fds", "a"}, {"first", 7}});
   owner.ok("export", {{"export", "a"}, {"fds", "a"}, {"name", "a"}});
   owner.ok("import", {{"import", "i"}, {"name", "a"}});

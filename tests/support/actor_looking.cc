@@ -136,6 +136,7 @@ Message daemon_status(ActorState& state, const Message& m) {
   out.emplace("leases", status.leases);
   out.emplace("ended_held", status.ended_held);
   out.emplace("events_pending", status.events_pending);
+  out.emplace("sandbox", status.sandbox);
   return out;
 }
 

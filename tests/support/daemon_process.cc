@@ -39,9 +39,9 @@ DaemonProcess::DaemonProcess(DaemonOptions options) : options_(std::move(options
   admin_socket_ = run_dir_ + "/admin/admin.sock";
   log_path_ = dir_ / "daemon.log";
   if (options_.run_dir.empty()) std::filesystem::create_directory(run_dir_);
-  if (options_.run_dir.empty() && options_.process.uid) {
-    const auto uid = *options_.process.uid;
-    if (::chown(run_dir_.c_str(), uid, options_.process.gid.value_or(uid)) != 0)
+  const auto owner = options_.run_dir_owner ? options_.run_dir_owner : options_.process.uid;
+  if (options_.run_dir.empty() && owner) {
+    if (::chown(run_dir_.c_str(), *owner, options_.process.gid.value_or(*owner)) != 0)
       throw std::runtime_error("chown of " + run_dir_);
   }
   write_file(dir_ / "hipbrokerd.toml", options_.config);
@@ -67,7 +67,7 @@ void DaemonProcess::start() {
   process_ = Process(line, options_.process, {{null.get(), 0}, {out.get(), 1}, {err, 2}});
   const bool ready = poll_until([&] {
     if (process_state(process_.pid()) == 'Z') return true;
-    return RawPeer::try_hello(socket_);
+    return RawPeer::try_hello(options_.ready_on_admin ? admin_socket_ : socket_);
   });
   if (!ready || process_state(process_.pid()) == 'Z') {
     const auto status = process_.wait(0);

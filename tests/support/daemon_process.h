@@ -18,9 +18,11 @@ struct DaemonOptions {
   std::string policy;             // of the node, TOML; "" = what is built in
   std::vector<std::string> args;  // more of the command line
   ProcessOptions process;
-  std::string run_dir;   // below the private directory, for the daemon to make; "" = "run", made for its uid
-  BorrowedFd stderr_to;  // else its log is a file
+  BorrowedFd stderr_to;              // else its log is a file
   std::vector<std::string> through;  // a program, with arguments, that becomes the daemon in the end
+  std::optional<std::uint32_t> run_dir_owner;
+  bool ready_on_admin = false;  // where the test itself is not served on the other socket
+  std::string run_dir;  // below the private directory, for the daemon to make; "" = "run", made for its uid
 };
 
 class DaemonProcess {

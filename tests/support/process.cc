@@ -8,7 +8,6 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -48,7 +47,6 @@ bool install_theft_filter() {
 
 // In the child, between fork and exec. Returns the call that failed.
 const char* prepare(const ProcessOptions& options) {
-  if (options.unshare_flags != 0 && ::unshare(options.unshare_flags) != 0) return "unshare";
   if (options.nofile) {
     const rlimit limit{*options.nofile, *options.nofile};
     if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return "setrlimit(RLIMIT_NOFILE)";
@@ -77,23 +75,25 @@ Process::Process(const std::vector<std::string>& argv, const ProcessOptions& opt
   const UniqueFd reader(report[0]);
   UniqueFd writer(report[1]);
 
-  pid_ = ::fork();
+  NamespaceFork namespaces(options.namespaces);
+  pid_ = namespaces.fork();
   if (pid_ < 0) throw std::runtime_error("fork");
   if (pid_ == 0) {
     // Far from every number that `inherit` may name, and below any limit a test sets.
     const int exe = ::fcntl(program.get(), F_DUPFD_CLOEXEC, 20);
     const int out = ::fcntl(writer.get(), F_DUPFD_CLOEXEC, 20);
+    const char* failed = namespaces.enter();  // its own descriptor may have one of those numbers
     std::vector<int> sources;
     for (const auto& [mine, theirs] : inherit) sources.push_back(::fcntl(mine, F_DUPFD_CLOEXEC, 20));
     for (std::size_t i = 0; i < inherit.size(); ++i) ::dup2(sources[i], inherit[i].second);
     for (const auto& [name, value] : options.env)
       value.empty() ? ::unsetenv(name.c_str()) : ::setenv(name.c_str(), value.c_str(), 1);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    const char* failed = prepare(options);
+    if (failed == nullptr) failed = prepare(options);
     if (failed == nullptr) {
       // The leak check stops the process's threads by ptrace: the filter kills it for that, and under another
       // uid it waits for ever.
-      if (options.uid || options.forbid_fd_theft) {
+      if (options.uid || options.forbid_fd_theft || options.namespaces.flags != 0) {
         const char* asan = ::getenv("ASAN_OPTIONS");
         const std::string with = std::string(asan != nullptr ? asan : "") + ":detect_leaks=0";
         ::setenv("ASAN_OPTIONS", with.c_str(), 1);
@@ -108,6 +108,7 @@ Process::Process(const std::vector<std::string>& argv, const ProcessOptions& opt
     ::_exit(127);
   }
   pidfd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+  namespaces.let_go(pid_);
   writer.reset();
   char text[200];
   const ssize_t n = ::read(reader.get(), text, sizeof text);

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/namespaces.h"
 #include "support/wait.h"
 #include "wire/unique_fd.h"
 
@@ -23,7 +24,7 @@ struct ProcessOptions {
   std::optional<std::uint32_t> gid;
   std::vector<std::uint32_t> groups;
   std::optional<std::uint64_t> nofile;  // soft = hard
-  int unshare_flags = 0;                // CLONE_NEWNET, ...; before the uid changes
+  Namespaces namespaces;                // before the uid changes, which is then one inside
   bool forbid_fd_theft = false;         // a seccomp filter kills it on pidfd_getfd, ptrace, process_vm_readv
   std::vector<std::pair<std::string, std::string>> env;  // added; "" removes
 };

@@ -749,6 +749,16 @@ HB_API size_t hb_shown_chunk_count(const hb_shown* shown);
 HB_API const hb_shown_chunk* hb_shown_chunks(const hb_shown* shown);
 HB_API void hb_shown_free(hb_shown* shown);
 
+/* What holds around the daemon, so that whoever takes it over gets little: bits. */
+enum {
+  HB_SANDBOX_TOLD = 1, /* the daemon tells; without it nothing is known */
+  HB_SANDBOX_NO_NEW_PRIVILEGES = 2,
+  HB_SANDBOX_NO_CAPABILITIES = 4,
+  HB_SANDBOX_SYSTEM_CALLS = 8, /* only those on its list */
+  HB_SANDBOX_FILES = 16,       /* only its own, by Landlock */
+  HB_SANDBOX_WHOLE = 31
+};
+
 /* Counters of the daemon; HB_DENIED on every socket but the admin's. */
 typedef struct hb_daemon_status {
   size_t size;
@@ -774,9 +784,10 @@ typedef struct hb_daemon_status {
   uint64_t log_dropped;   /* lines that were lost: nobody read its stderr or the journal */
   uint64_t audit_dropped; /* audit records, likewise; hb_audit_read may still have them */
   uint64_t audit_told;    /* audit records since it started */
+  uint64_t sandbox;       /* HB_SANDBOX_ bits */
 } hb_daemon_status;
 #define HB_DAEMON_STATUS_INIT \
-  { sizeof(hb_daemon_status), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(hb_daemon_status), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 HB_API hb_status hb_daemon_get_status(hb_client* client, uint64_t deadline_ns, hb_daemon_status* ret_status,
                                       hb_error* error);
 

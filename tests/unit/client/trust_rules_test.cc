@@ -131,5 +131,20 @@ TEST(TrustRules, TheOverflowUidIsRootOnlyAtOrAboveAFixedMountPoint) {
             "/tmp/m");
 }
 
+// A container's nobody: what strangers plant looks like its own.
+TEST(TrustRules, TheOverflowUidIsNotOnesOwn) {
+  TrustContext nobody{kOverflow};
+  const std::vector<Step> planted{{"/", 0, 0755}, {"/tmp", 0, 01777}, {"/tmp/s", kOverflow, 0666}};
+  EXPECT_EQ(refused(planted, nobody), "");  // where every uid has its number
+  nobody.nobody_in_particular = kOverflow;
+  EXPECT_EQ(refused(planted, nobody), "/tmp/s");
+  nobody.hidden_root = kOverflow;
+  EXPECT_EQ(refused({{"/", kOverflow, 0755, true}, {"/tmp", kOverflow, 01777}, {"/tmp/s", kOverflow, 0666}},
+                    nobody),
+            "/tmp/s");
+  // Delegated it still is: whoever placed the directory chose its owner.
+  EXPECT_EQ(refused({{"/", 0, 0755}, {"/hb", kOverflow, 0755}, {"/hb/s", kOverflow, 0666}}, nobody), "");
+}
+
 }  // namespace
 }  // namespace hb::test

@@ -80,7 +80,7 @@ class EngineTest : public testing::Test {
                      std::uint64_t max_size = 0) {
     std::vector<UniqueFd> fds;
     fds.push_back(std::move(memory));
-    auto facts = engine_->admit(std::move(fds), 0);
+    auto facts = engine_->admit(std::move(fds), ipc::Payer{});
     ASSERT_TRUE(facts) << facts.error().reason;
     core::ExportRequest request;
     request.name = "w";
@@ -197,7 +197,7 @@ TEST_F(EngineTest, ARefreshFindsOutTheReadOnlyLevelOfWhatIsNew) {
   EXPECT_EQ(held.level(), static_cast<std::uint32_t>(core::Level::kPerReader));
   std::vector<UniqueFd> fds;
   fds.push_back(readable(2));
-  auto facts = engine_->admit(std::move(fds), me);
+  auto facts = engine_->admit(std::move(fds), ipc::Payer{{}, me});
   ASSERT_TRUE(facts);
   core::ChangeRequest change;
   change.id = core::ExportId{held.export_id()};
@@ -266,7 +266,7 @@ TEST_F(EngineTest, OneBadDescriptorAndNoneIsKept) {
   fds.push_back(sealed_memfd(kPage, 1));
   fds.push_back(UniqueFd(ends[0]));
   fds.push_back(sealed_memfd(kPage, 2));
-  const auto admitted = engine_->admit(std::move(fds), 1001);
+  const auto admitted = engine_->admit(std::move(fds), ipc::Payer{{}, 1001});
   ASSERT_FALSE(admitted);
   EXPECT_EQ(admitted.error().index, 1u);
   EXPECT_NE(admitted.error().reason.find("pipe"), std::string::npos);

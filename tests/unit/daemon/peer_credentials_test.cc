@@ -115,6 +115,25 @@ TEST_F(Child, DeadBeforeItWasLookedAt) {
   EXPECT_TRUE(peer.error().dead);
 }
 
+TEST(PeerCredentials, WhatStandsForAnyoneIsTakenOut) {
+  EXPECT_EQ(os::count_mapped("         0          0 4294967295\n"), 4294967295u);
+  EXPECT_EQ(os::count_mapped("0 1000 1\n1 100000 65535\n"), 65536u);
+  EXPECT_EQ(os::count_mapped(""), 0u);
+  const auto shown = [](std::uint64_t mapped, std::uint32_t overflow, std::uint32_t uid) {
+    os::PeerCredentials peer;
+    peer.uid = uid;
+    peer.gid = 65534;
+    peer.groups = {7, 65534};
+    os::drop_unmapped(peer, {{mapped, overflow}, {mapped, overflow}});
+    return std::pair(peer.uid_known, peer.groups);
+  };
+  using Groups = std::vector<std::uint32_t>;
+  EXPECT_EQ(shown(UINT32_MAX, 65534, 65534), std::pair(true, (Groups{7, 65534})));
+  EXPECT_EQ(shown(65536, 65534, 65534), std::pair(false, Groups{7}));
+  EXPECT_EQ(shown(65536, 65534, 0), std::pair(true, Groups{7}));
+  EXPECT_EQ(shown(1, 99, 65534), std::pair(true, (Groups{7, 65534})));
+}
+
 TEST(PeerCredentials, NoUnixSocket) {
   const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const auto peer = os::peer_credentials(socket);

@@ -302,7 +302,7 @@ TEST_F(SessionTest, ReadOnlyIsOfTheHandleNotOfTheFrame) {
   exported.chunks.resize(1);
   exported.chunks[0].handle = 0;
   exported.chunks[0].size = kPage;
-  exported.handles = engine_->admit(std::move(fds), me).value();
+  exported.handles = engine_->admit(std::move(fds), ipc::Payer{{}, me}).value();
   engine_->apply(owner_id, 1, FrameType::kExport, std::move(exported));
   core::AcquireRequest acquire;
   acquire.target = core::NameRef{"w", me};
