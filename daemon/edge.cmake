@@ -12,7 +12,8 @@ find_path(TOMLPLUSPLUS_INCLUDE toml++/toml.h REQUIRED)
 
 add_library(hb_os STATIC
   os/activation.cc os/capabilities.cc os/closer.cc os/fd_limit.cc os/handle_probe.cc os/id_map.cc os/landlock.cc os/notify.cc
-  os/peer_credentials.cc os/process_info.cc os/run_as.cc os/sandbox.cc os/system_calls.cc os/validity_page.cc)
+  os/peer_credentials.cc os/process_info.cc os/run_as.cc os/sandbox.cc os/system_calls.cc os/unread.cc
+  os/validity_page.cc)
 target_include_directories(hb_os PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(hb_os PUBLIC hb_wire Threads::Threads PRIVATE PkgConfig::SYSTEMD PkgConfig::SECCOMP hb_build)
 
@@ -34,12 +35,12 @@ add_library(hb_policy STATIC
 target_link_libraries(hb_policy PUBLIC hb_core hb_conf PRIVATE hb_build)
 
 add_library(hb_ipc STATIC
-  ipc/audit_admin.cc ipc/doorbell.cc ipc/engine.cc ipc/handle_store.cc ipc/in_flight.cc ipc/listener.cc
-  ipc/method_table.cc ipc/outbox.cc ipc/scope_directory.cc ipc/server.cc
+  ipc/audit_admin.cc ipc/connect_rate.cc ipc/doorbell.cc ipc/engine.cc ipc/far_receive.cc ipc/handle_store.cc
+  ipc/in_flight.cc ipc/listener.cc ipc/method_table.cc ipc/outbox.cc ipc/scope_directory.cc ipc/server.cc
   ipc/session.cc ipc/session_requests.cc ipc/session_send.cc ipc/socket_path.cc
   ipc/translate_admin.cc ipc/translate_reply.cc ipc/translate_reply_life.cc ipc/translate_reply_share.cc ipc/translate_request.cc
   ipc/translate_request_events.cc ipc/translate_request_group.cc ipc/translate_request_life.cc
-  ipc/translate_request_parts.cc)
+  ipc/translate_request_parts.cc ipc/unanswered.cc)
 target_compile_definitions(hb_ipc PRIVATE HIPBROKER_VERSION="${PROJECT_VERSION}")
 target_link_libraries(hb_ipc PUBLIC hb_core hb_policy hb_os hb_observe Boost::headers PRIVATE hb_proto hb_build)
 

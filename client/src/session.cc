@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
+//
+// Longer than most files: one lock and one socket, and each rule about them is about the others.
 #include "session.h"
 
 #include <poll.h>
@@ -7,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "fd_room.h"
@@ -50,6 +53,25 @@ Error error_of_reply(const Reply& reply) {
   error.chunk = wire->chunk == 0 ? -1 : static_cast<std::int64_t>(wire->chunk - 1);
   return error;
 }
+
+namespace {
+
+// An error that answers no request is the daemon's last word. It may have closed before it was asked
+// anything, and what it said is still there.
+std::optional<Reply> last_word(int socket, std::span<std::byte> buffer) {
+  for (;;) {
+    const auto received = receive_packet(socket, buffer);
+    if (!received || received->outcome != ReceiveOutcome::kPacket) return std::nullopt;
+    const auto frame = decode_frame(buffer.first(received->bytes));
+    if (!frame || frame->header.type != FrameType::kError || frame->header.request_id != 0) continue;
+    Reply reply;
+    reply.header = frame->header;
+    reply.body.assign(frame->body.begin(), frame->body.end());
+    return reply;
+  }
+}
+
+}  // namespace
 
 Session::Session(UniqueFd socket, std::string path, ProcessMark mark)
     : path_(std::move(path)),
@@ -114,6 +136,9 @@ Result<Session::Sent> Session::try_send(FrameType type, std::uint64_t id, std::s
     case SendOutcome::kWouldBlock:
       return Sent::kWouldBlock;
     case SendOutcome::kPeerGone:
+      if (type == FrameType::kHello) {
+        if (const auto word = last_word(socket_->get(), buffer_)) return fail(error_of_reply(*word));
+      }
       lose("the daemon closed the connection");
       return fail(closed_error(true));
     case SendOutcome::kTooManyInFlight:
@@ -260,6 +285,13 @@ bool Session::read_one(Lock& lock, ReceiveMode mode) {
   }
   reply.body.assign(frame->body.begin(), frame->body.end());
   reply.fds = std::move(received->fds);
+  if (reply.header.type == FrameType::kError && reply.header.request_id == 0) {
+    if (!hello_body_.empty()) {
+      lose("the daemon closed the connection: " + error_of_reply(reply).message);
+      return false;
+    }
+    reply.header.request_id = last_id_;  // the hello is the only request that there is
+  }
   if (auto unclaimed = pending_.deliver(std::move(reply))) take_back(std::move(*unclaimed));
   return true;
 }

@@ -14,6 +14,7 @@
 
 #include "ipc/method_table.h"
 #include "observe/log.h"
+#include "os/unread.h"
 #include "wire/limits.h"
 
 namespace hb::ipc {
@@ -114,6 +115,12 @@ std::uint64_t Engine::set_quotas(policy::SetQuotas quotas,
     if (principal != nullptr && !principal->admin && counts(who_of(*principal, live.scope))) ++count;
   }
   return count;
+}
+
+std::uint64_t Engine::connects_a_second(const Scope& scope, std::uint32_t uid) const {
+  core::Principal principal;
+  principal.uid = uid;
+  return terms_of(*policy_, quotas_, principal, scope.name).limits->of(core::Resource::kConnects);
 }
 
 void Engine::set_terms() {
@@ -266,6 +273,7 @@ void Engine::closed(std::uint64_t batch, std::size_t fds) {
 
 void Engine::deliver(const std::vector<Parked>& answers) {
   for (const Parked& answer : answers) {
+    unanswered_.remove(answer.who);
     const auto session = sessions_.find(answer.session);
     if (session == sessions_.end()) continue;
     session->second.recipient->deliver({answer.frame.request_id, answer.frame.bytes, {}});
@@ -289,13 +297,15 @@ void Engine::send(const core::Reply& reply, std::vector<Parked>* park) {
   if (whole && std::holds_alternative<core::Subscribed>(reply.body))
     return session->second.recipient->subscribe(frame);
   if (park != nullptr) {
-    park->push_back({reply.session, QueuedFrame::copy_of(frame)});
+    const Unanswered::Who who = session->second.recipient->who();
+    unanswered_.add(who);
+    park->push_back({reply.session, who, QueuedFrame::copy_of(frame)});
   } else {
     session->second.recipient->deliver(frame);
   }
 }
 
-EdgeCounters Engine::edge_counters(const core::Reply& reply) const {
+EdgeCounters Engine::edge_counters(const core::Reply& reply) {
   EdgeCounters counters;
   if (!std::holds_alternative<core::Counters>(reply.body)) return counters;
   counters.uptime_ns = uptime_ns();
@@ -304,6 +314,7 @@ EdgeCounters Engine::edge_counters(const core::Reply& reply) const {
   counters.fds_reserve = limits::fd_reserve(config_.fd_limit);
   counters.closing = closer_.closing();
   counters.quarantined = closer_.quarantined();
+  in_flight_.look_at_oldest();
   counters.in_flight = in_flight_.unread();
   counters.in_flight_limit = in_flight_.budget();
   counters.answers_waiting = in_flight_.waiting();
@@ -394,6 +405,12 @@ void Engine::dispose(std::vector<UniqueFd> fds, const Payer& payer) {
 }
 
 void Engine::close_socket(const Payer& payer, UniqueFd socket, std::function<void()> closed) {
+  // Where many wait for a close that does not return, the harmless ones need not.
+  if (closer_.crowded(closer_key(payer)) && os::shut_and_empty(socket)) {
+    socket.reset();
+    if (closed) boost::asio::post(io_, std::move(closed));
+    return;
+  }
   note_fds(1);
   closer_.close_socket(closer_key(payer), std::move(socket), [this, closed = std::move(closed)] {
     boost::asio::post(io_, [this, closed] {

@@ -21,11 +21,13 @@
 
 #include "core/broker.h"
 #include "ipc/edge_error.h"
+#include "ipc/far_receive.h"
 #include "ipc/handle_store.h"
 #include "ipc/in_flight.h"
 #include "ipc/outbox.h"
 #include "ipc/scope.h"
 #include "ipc/translate_reply.h"
+#include "ipc/unanswered.h"
 #include "observe/audit.h"
 #include "os/closer.h"
 #include "os/handle_probe.h"
@@ -41,6 +43,7 @@ namespace hb::ipc {
 class Recipient {
  public:
   virtual ~Recipient() = default;
+  [[nodiscard]] virtual Unanswered::Who who() const = 0;
   virtual void deliver(const OutFrame& frame) = 0;
   virtual void set_validity(std::uint32_t slot, std::uint32_t value) = 0;
   // `handles` are sorted.
@@ -97,6 +100,8 @@ class Engine {
     return broker_.explain(who, name);
   }
 
+  // Before anything but the uid is known: rules for groups do not count.
+  [[nodiscard]] std::uint64_t connects_a_second(const Scope& scope, std::uint32_t uid) const;
   // By name: the one that is there always is "main".
   [[nodiscard]] std::optional<core::ScopeId> find_scope(std::string_view name) const;
   // os::kSandbox bits, for those who ask.
@@ -120,6 +125,12 @@ class Engine {
   }
   [[nodiscard]] const HandleStore& handles() const { return handles_; }
 
+  // Whether there are numbers for all descriptors that one frame may bring.
+  [[nodiscard]] bool frame_fits() const;
+  // Receives where it may block; `done` runs on the loop, unless stop() was called.
+  void receive_elsewhere(const Payer& payer, BorrowedFd socket, std::shared_ptr<FarReceive> packet,
+                         std::function<void()> done);
+  [[nodiscard]] Unanswered& unanswered() { return unanswered_; }
   [[nodiscard]] InFlight& in_flight() { return in_flight_; }
 
   // --- descriptor budget ------------------------------------------------------------------------
@@ -156,6 +167,7 @@ class Engine {
   void set_terms();  // of every live session, by policy and quotas as they are
   struct Parked {    // answers that wait for a close
     core::SessionId session;
+    Unanswered::Who who;
     QueuedFrame frame;
   };
   void carry_out();
@@ -164,7 +176,8 @@ class Engine {
   void closed(std::uint64_t batch, std::size_t fds);
   void deliver(const std::vector<Parked>& answers);
   void send(const core::Reply& reply, std::vector<Parked>* park);
-  [[nodiscard]] EdgeCounters edge_counters(const core::Reply& reply) const;
+  [[nodiscard]] EdgeCounters edge_counters(const core::Reply& reply);
+  [[nodiscard]] std::uint64_t numbers_to_receive() const;
   // Of an acquire or a refresh.
   template <class Request>
   [[nodiscard]] tl::expected<void, EdgeError> add_read_only_facts(core::SessionId session, Request& request);
@@ -196,6 +209,7 @@ class Engine {
   std::map<std::uint64_t, std::vector<Parked>> parked_;  // by batch of the memory lane
   std::uint64_t last_batch_ = 0;
   std::uint64_t last_closed_ = 0;  // batch
+  Unanswered unanswered_;
   InFlight in_flight_;
   os::Closer closer_;
 };

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "wire/limits.h"
+#include "wire/limits_edge.h"
 
 namespace hb::ipc {
 namespace {
@@ -123,17 +123,21 @@ void InFlight::stop_waiting(Line& line) {
   line.waits_ = false;
 }
 
-void InFlight::end(Line& line, UniqueFd socket, Done done) {
+std::unique_ptr<InFlight::Line> InFlight::detach(Line& line, BorrowedFd socket) {
   stop_waiting(line);
-  look(line);
-  if (line.unread_ == 0) return done(std::move(socket));
-  if (stopped_) return discharge(line, line.unread_), done(std::move(socket));
-  // Under a line of the ledger's own: the session's goes.
   const std::uint64_t unread = line.unread_;
   discharge(line, unread);
-  auto kept = std::make_unique<Line>(line.payer_, nullptr);
-  kept->open(socket);
-  charge(*kept, unread);
+  auto own = std::make_unique<Line>(line.payer_, nullptr);
+  own->open(socket);
+  if (unread != 0) charge(*own, unread);
+  return own;
+}
+
+void InFlight::end(Line& line, UniqueFd socket, Done done) {
+  look(line);
+  auto kept = detach(line, socket);
+  if (stopped_) discharge(*kept, kept->unread_);
+  if (kept->unread_ == 0) return done(std::move(socket));
   kept_.push_back({std::move(kept), std::move(socket), std::move(done)});
   if (!turning_ && waiting_.empty() && kept_.size() == 1) arm(kKeptPause);
 }

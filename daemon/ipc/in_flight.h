@@ -60,12 +60,17 @@ class InFlight {
   void give_back(Line& line, std::size_t fds);
   // Nothing is unread by the line's peer.
   [[nodiscard]] bool all_read(Line& line);
+  // Asks the kernel about a few lines, those first that were not asked for longest.
+  void look_at_oldest();
   // retry() is called once, from the loop, when it may be worth the try.
   void wait(Line& line);
   // The session has ended. What its peer has not read stays in flight as long as the peer likes: `socket`,
   // which alone tells, is kept until then and handed to `done`.
   using Done = std::function<void(UniqueFd socket)>;
   void end(Line& line, UniqueFd socket, Done done);
+
+  // The charge of a line whose session goes, under a line of its own that is to be handed to end().
+  [[nodiscard]] std::unique_ptr<Line> detach(Line& line, BorrowedFd socket);
 
   // Descriptors that the daemon itself keeps in the queue of a socket: they share the budget.
   void set_parked(std::uint64_t fds) { parked_ = fds; }
@@ -90,7 +95,6 @@ class InFlight {
   void discharge(Line& line, std::uint64_t fds);
   // Forgets what the peer has read; true where that was something.
   bool look(Line& line);
-  void look_at_oldest();
   void stop_waiting(Line& line);
   void arm(std::chrono::milliseconds after);
   void tick();

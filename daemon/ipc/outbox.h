@@ -55,6 +55,7 @@ class Outbox {
   using GoneFrame = std::function<std::vector<std::byte>(std::uint64_t request_id)>;
   void drop_handles(std::span<const core::HandleId> handles, const GoneFrame& gone);
 
+  [[nodiscard]] std::size_t size() const { return frames_.size(); }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] std::size_t fds() const { return fds_; }
 

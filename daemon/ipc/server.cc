@@ -6,8 +6,11 @@
 #include <utility>
 
 #include "core/audit.h"
+#include "core/resource.h"
+#include "ipc/uid_limit.h"
 #include "observe/log.h"
 #include "wire/limits.h"
+#include "wire/packet_socket.h"
 
 namespace hb::ipc {
 namespace {
@@ -15,6 +18,9 @@ namespace {
 std::string with_left_out(const std::string& text, std::uint64_t left_out) {
   return left_out == 0 ? text : text + " (" + std::to_string(left_out) + " such lines were left out)";
 }
+
+constexpr core::ResourceText kStuck{"quarantine", "descriptors that wait for a close() that does not return",
+                                    "end the program that sent them, or the server of their file system"};
 
 }  // namespace
 
@@ -28,7 +34,9 @@ void Server::listen(UniqueFd socket, Door door) {
 
 void Server::stop() {
   stopping_ = true;
-  for (const auto& listener : listeners_) static_cast<void>(listener->stop());
+  // Not closed: that would close what lies in connections nobody accepted, and wait for it. The process's
+  // exit waits for less.
+  for (const auto& listener : listeners_) static_cast<void>(listener->stop().release());
   while (!sessions_.empty()) {
     const auto session = sessions_.begin()->second;
     session->end("the daemon stops");
@@ -64,31 +72,46 @@ std::uint64_t Server::sessions_per_payer() const {
 }
 
 void Server::accepted(UniqueFd socket, const Door& door) {
+  const auto known = os::peer_uid(socket);
+  if (!known) {
+    return refuse(std::move(socket), door, {door.scope->id, 0}, 0,
+                  engine_.system_error("who connects", known.error()));
+  }
+  const std::uint32_t uid = *known;
+  const Payer payer = payer_of(*door.scope, uid);
+  if (!door.admin) {
+    const std::uint64_t most = engine_.connects_a_second(*door.scope, uid);
+    if (const auto refused = connects_.admit(payer, most, monotonic_now()))
+      return refuse(std::move(socket), door, payer, 0, *refused);
+  }
   auto peer = os::peer_credentials(socket);
   if (!peer) {
-    if (!peer.error().dead)
-      return refuse(std::move(socket), door, {door.scope->id, 0}, 0, peer.error().error.text());
-    return engine_.close_socket({door.scope->id, 0}, std::move(socket), {});
+    if (!peer.error().dead) {
+      return refuse(std::move(socket), door, payer, 0,
+                    engine_.system_error("who connects", peer.error().error));
+    }
+    return refuse(std::move(socket), door, payer, 0,
+                  edge_error(HB_DENIED,
+                             "the process that connected has ended: whose the connection is now cannot be "
+                             "told; connect again"));
   }
-  const Payer payer = payer_of(*door.scope, peer->uid);
   const auto sessions = by_payer_.find(payer);
   if (!door.admin && sessions != by_payer_.end() && sessions->second >= sessions_per_payer()) {
-    return refuse(std::move(socket), door, payer, peer->pid,
-                  "connection closed: this uid has " + std::to_string(sessions->second) +
-                      " sessions, the limit here is " + std::to_string(sessions_per_payer()));
+    return refuse(
+        std::move(socket), door, payer, peer->pid,
+        uid_limit(core::text_of(core::Resource::kSessions), uid, sessions->second, sessions_per_payer()));
   }
   if (engine_.quarantine_full(payer)) {
     return refuse(std::move(socket), door, payer, peer->pid,
-                  "connection closed: " + std::to_string(limits::kQuarantinePerUid) +
-                      " descriptors of this uid wait for a close() that does not return");
+                  uid_limit(kStuck, uid, limits::kQuarantinePerUid, limits::kQuarantinePerUid));
   }
   engine_.note_fds(static_cast<std::int64_t>(engine_.config().fds_per_session));
   auto session = std::make_shared<Session>(io_, engine_, *this, *peer, door);
   if (const auto adopted = session->adopt(socket, peer->pidfd); !adopted) {
     engine_.note_fds(-static_cast<std::int64_t>(engine_.config().fds_per_session));
-    return refuse(std::move(socket), door, payer, peer->pid,
-                  "connection closed: it cannot be watched: " + adopted.error().text() +
-                      "; fs.epoll.max_user_watches bounds the daemon's user");
+    EdgeError error = engine_.system_error("a session", adopted.error());
+    error.message += "; fs.epoll.max_user_watches bounds the daemon's user";
+    return refuse(std::move(socket), door, payer, peer->pid, error);
   }
   sessions_.emplace(session.get(), session);
   ++by_payer_[payer];
@@ -96,13 +119,15 @@ void Server::accepted(UniqueFd socket, const Door& door) {
 }
 
 void Server::refuse(UniqueFd socket, const Door& door, const Payer& payer, std::uint32_t pid,
-                    const std::string& why) {
-  log_refusal(observe::Who{payer.uid, pid, {}}, why);
-  core::Audit audit = core::refusal_of(edge_error(HB_QUOTA, why));
+                    const EdgeError& why) {
+  log_refusal(observe::Who{payer.uid, pid, {}}, "connection closed: " + why.message);
+  core::Audit audit = core::refusal_of(why);
   audit.uid = payer.uid;
   audit.process = std::make_shared<const core::ProcessInfo>(core::ProcessInfo{pid, {}, {}, door.scope->name});
   audit.verb = "connect";
   engine_.note(std::move(audit));
+  // Not sent where it does not go at once: nobody waits for a peer that has filled its own queue.
+  static_cast<void>(send_packet(socket.get(), engine_.writer().error(0, why), {}, {}));
   engine_.close_socket(payer, std::move(socket), {});
 }
 

@@ -12,6 +12,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ipc/connect_rate.h"
+#include "ipc/edge_error.h"
 #include "ipc/engine.h"
 #include "ipc/listener.h"
 #include "ipc/session.h"
@@ -43,8 +45,8 @@ class Server : public ListenerHost, public SessionHost {
  private:
   // One principal cannot take all the room that others need, whether it said Hello or not.
   [[nodiscard]] std::uint64_t sessions_per_payer() const;
-  void refuse(UniqueFd socket, const Door& door, const Payer& payer, std::uint32_t pid,
-              const std::string& why);
+  // Says why, if the socket takes it, and closes.
+  void refuse(UniqueFd socket, const Door& door, const Payer& payer, std::uint32_t pid, const EdgeError& why);
 
   boost::asio::io_context& io_;
   Engine& engine_;
@@ -52,6 +54,7 @@ class Server : public ListenerHost, public SessionHost {
   RequestReader reader_;
   std::vector<std::shared_ptr<Listener>> listeners_;
   std::unordered_map<Session*, std::shared_ptr<Session>> sessions_;
+  ConnectRate connects_;
   std::map<Payer, std::uint64_t> by_payer_;  // sockets, until they are really closed
   observe::Throttle faults_{10};
   observe::Throttle refusals_{1};

@@ -76,7 +76,8 @@ void Session::set_state(SessionState next) {
 }
 
 bool Session::reading() const {
-  return (state_ == SessionState::kAwaitHello || state_ == SessionState::kOpen) && outbox_.empty();
+  return (state_ == SessionState::kAwaitHello || state_ == SessionState::kOpen) && outbox_.empty() &&
+         far_ == nullptr;
 }
 
 void Session::start() {
@@ -113,13 +114,25 @@ void Session::end(const std::string& why) {
   UniqueFd socket(socket_.release());
   // Forked children of the peer may hold copies of the socket: they see the end too.
   ::shutdown(socket.get(), SHUT_RDWR);
+  engine_.unanswered().remove(who(), outbox_.size());
   outbox_.clear();
   page_ = {};
   drop_doorbell();
   words_ = {};
+  close_socket(std::move(socket));
+  host_.session_ended(*this);
+}
+
+void Session::close_socket(UniqueFd socket) {
+  if (far_ != nullptr) {
+    // A thread receives from it, and may take its time.
+    engine_.note_fds(1);
+    far_->line = engine_.in_flight().detach(line_, socket);
+    far_->socket = std::move(socket);
+    return;
+  }
   engine_.close_socket(line_, payer_, std::move(socket),
                        [&host = host_, payer = payer_] { host.socket_closed(payer); });
-  host_.session_ended(*this);
 }
 
 void Session::end_at(core::Time deadline, const char* why) {
@@ -139,7 +152,7 @@ void Session::end_at(core::Time deadline, const char* why) {
 // --- in -------------------------------------------------------------------------------------------
 
 void Session::wait_readable() {
-  if (std::exchange(waiting_readable_, true)) return;
+  if (far_ != nullptr || std::exchange(waiting_readable_, true)) return;
   socket_.async_wait(boost::asio::posix::descriptor_base::wait_read,
                      [self = shared_from_this()](const boost::system::error_code& error) {
                        self->waiting_readable_ = false;
@@ -160,28 +173,37 @@ void Session::on_readable() {
                                 " descriptors of this uid wait for a close() that does not return");
       return end("too many descriptors in quarantine");
     }
+    if (receive_elsewhere()) return;  // on_far_packet() goes on
     auto received = receive_packet(socket_.native_handle(), buffer);
     if (!received) return end(received.error().text());
     const auto bytes = std::span<const std::byte>(buffer).first(received->bytes);
-    switch (received->outcome) {
-      case ReceiveOutcome::kWouldBlock:
-        return wait_readable();
-      case ReceiveOutcome::kEnd:
-        return end("EOF");
-      case ReceiveOutcome::kPacket:
-        on_packet(std::move(*received), bytes);
-        break;
-      case ReceiveOutcome::kFdsTruncated:
-        on_truncated(std::move(*received), bytes);
-        break;
-      case ReceiveOutcome::kBytesTruncated:
-        engine_.dispose(std::move(received->fds), payer_);
-        fail(0, edge_error(HB_PROTO, "a packet is longer than a frame can be (" +
-                                         std::to_string(limits::kFrameBytes) + " bytes)"));
-        break;
-    }
+    if (!on_received(std::move(*received), bytes)) return;
   }
   if (reading()) wait_readable();  // the others have their turn
+}
+
+// False: nothing more is to be read now.
+bool Session::on_received(Received received, std::span<const std::byte> bytes) {
+  switch (received.outcome) {
+    case ReceiveOutcome::kWouldBlock:
+      wait_readable();
+      return false;
+    case ReceiveOutcome::kEnd:
+      end("EOF");
+      return false;
+    case ReceiveOutcome::kPacket:
+      on_packet(std::move(received), bytes);
+      return true;
+    case ReceiveOutcome::kFdsTruncated:
+      on_truncated(std::move(received), bytes);
+      return true;
+    case ReceiveOutcome::kBytesTruncated:
+      engine_.dispose(std::move(received.fds), payer_);
+      fail(0, edge_error(HB_PROTO, "a packet is longer than a frame can be (" +
+                                       std::to_string(limits::kFrameBytes) + " bytes)"));
+      return true;
+  }
+  return false;
 }
 
 // The bytes are whole, descriptors are missing: our own limit, or a security module's verdict.

@@ -17,6 +17,7 @@
 #include "ipc/administration.h"
 #include "ipc/doorbell.h"
 #include "ipc/engine.h"
+#include "ipc/far_receive.h"
 #include "ipc/method_table.h"
 #include "ipc/outbox.h"
 #include "ipc/scope.h"
@@ -70,6 +71,7 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   [[nodiscard]] const Scope& scope() const { return *scope_; }
   [[nodiscard]] SessionState state() const { return state_; }
 
+  [[nodiscard]] Unanswered::Who who() const override { return Unanswered::who(principal_); }
   void deliver(const OutFrame& frame) override;
   void set_validity(std::uint32_t slot, std::uint32_t value) override;
   void drop_handles(std::span<const core::HandleId> handles, const Outbox::GoneFrame& gone) override;
@@ -84,6 +86,10 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   void watch_process();
   void wait_readable();
   void on_readable();
+  [[nodiscard]] bool on_received(Received received, std::span<const std::byte> bytes);
+  // False: it can be received here and now.
+  [[nodiscard]] bool receive_elsewhere();
+  void on_far_packet();
   void on_packet(Received received, std::span<const std::byte> bytes);
   void on_truncated(Received received, std::span<const std::byte> bytes);
   void on_request(const Method& method, const FrameView& frame, std::vector<UniqueFd> fds);
@@ -105,6 +111,7 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   // Answers where the request is known, then ends the session.
   void fail(std::uint64_t request_id, const EdgeError& error);
   void fail_later(const std::string& why);
+  void close_socket(UniqueFd socket);
   void end_at(core::Time deadline, const char* why);
   // For the audit trail: who it was.
   void note(core::Audit audit);
@@ -128,6 +135,7 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   Outbox outbox_;
   bool waiting_readable_ = false;  // two waits at once would each go on for ever
   InFlight::Line line_;
+  std::shared_ptr<FarReceive> far_;  // while a thread receives: nothing else is read
   bool too_many_in_flight_logged_ = false;
   os::ValidityPage page_;
   Doorbell doorbell_;                 // counted in the engine's budget while it is there

@@ -136,6 +136,12 @@ void Session::on_admin_request(const FrameView& frame) {
 
 void Session::on_core_request(const Method& method, const FrameView& frame, std::vector<UniqueFd> fds) {
   const std::uint64_t request_id = method.one_way ? 0 : frame.header.request_id;
+  if (request_id != 0) {
+    if (const auto refused = engine_.unanswered().refuse(principal_)) {
+      engine_.dispose(std::move(fds), payer_);
+      return answer(request_id, *refused);
+    }
+  }
   auto request = host_.reader().read(method.type, frame.body, fds.size());
   if (!request) {
     engine_.dispose(std::move(fds), payer_);

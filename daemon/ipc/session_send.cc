@@ -115,6 +115,7 @@ void Session::enqueue(QueuedFrame frame) {
                               " and " + std::to_string(limits::kOutboxFds));
     return fail_later("outbox full");
   }
+  engine_.unanswered().add(who());
   if (!was_empty) return;
   engine_.set_backlogged(*this, true);
   expect_reader();
@@ -155,6 +156,7 @@ void Session::flush() {
     const Sent sent = send_now({next.request_id, next.bytes, next.handles}, next.owned);
     if (sent != Sent::kSent) return;
     outbox_.pop();
+    engine_.unanswered().remove(who());
   }
   engine_.set_backlogged(*this, false);
   deadline_.cancel();

@@ -9,9 +9,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -84,6 +86,17 @@ std::optional<std::string> check_directories(const std::string& directory, bool 
   }
 }
 
+// Killed, but one of its threads is inside a close that does not return: lock and socket stay open as long,
+// and no one answers on them.
+bool cannot_end(const std::string& pid) {
+  if (pid.empty()) return false;
+  const UniqueFd file(::open(("/proc/" + pid + "/stat").c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 256> text{};
+  if (!file || ::read(file.get(), text.data(), text.size() - 1) <= 0) return false;
+  const char* name_end = std::strrchr(text.data(), ')');
+  return name_end != nullptr && name_end[1] == ' ' && name_end[2] == 'Z';
+}
+
 // The lock file closes the race of two daemons that both find a stale socket. It names its holder's pid.
 struct LockHeld {
   std::string pid;
@@ -107,6 +120,11 @@ tl::expected<UniqueFd, tl::expected<LockHeld, std::string>> take_lock(const std:
       if (errno != EWOULDBLOCK) return broken("flock");
       char pid[16] = {};
       const ssize_t bytes = ::pread(lock.get(), pid, sizeof pid - 1, 0);
+      struct stat there {};
+      if (cannot_end(pid) && ::lstat(path.c_str(), &there) == 0 && there.st_ino == mine.st_ino &&
+          there.st_dev == mine.st_dev && ::unlink(path.c_str()) == 0) {
+        continue;
+      }
       return tl::unexpected(
           Failure(LockHeld{std::string(pid, bytes > 0 ? static_cast<std::size_t>(bytes) : 0)}));
     }
@@ -130,6 +148,11 @@ BindFailure alive(const std::string& path, const std::string& pid) {
                     shown(path) + "; stop it, or choose another --socket"};
 }
 
+std::optional<BindFailure> remove_stale(const std::string& path) {
+  if (::unlink(path.c_str()) == 0) return std::nullopt;
+  return BindFailure{false, "the stale socket " + shown(path) + ": " + SysError::last("unlink").text()};
+}
+
 // What is at the path now: nothing, or a dead daemon's socket that has been removed, or the reason to stop.
 std::optional<BindFailure> clear_path(const sockaddr_un& address, const std::string& path) {
   struct stat status {};
@@ -151,7 +174,8 @@ std::optional<BindFailure> clear_path(const sockaddr_un& address, const std::str
     ucred peer{};
     socklen_t bytes = sizeof peer;
     const bool known = ::getsockopt(probe.get(), SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && peer.pid > 0;
-    return alive(path, known ? std::to_string(peer.pid) : "");
+    const std::string pid = known ? std::to_string(peer.pid) : "";
+    return cannot_end(pid) ? remove_stale(path) : alive(path, pid);
   }
   const SysError error = SysError::last("connect");
   if (error.code == EAGAIN) return alive(path, "");  // its backlog is full
@@ -162,10 +186,7 @@ std::optional<BindFailure> clear_path(const sockaddr_un& address, const std::str
   if (error.code != ECONNREFUSED) {
     return BindFailure{false, shown(path) + ": whether a daemon lives there cannot be told: " + error.text()};
   }
-  if (::unlink(path.c_str()) != 0) {
-    return BindFailure{false, "the stale socket " + shown(path) + ": " + SysError::last("unlink").text()};
-  }
-  return std::nullopt;
+  return remove_stale(path);
 }
 
 }  // namespace

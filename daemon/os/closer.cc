@@ -13,7 +13,7 @@
 #include <thread>
 #include <utility>
 
-#include "wire/limits.h"
+#include "wire/limits_edge.h"
 
 namespace hb::os {
 namespace {
@@ -29,6 +29,7 @@ struct QuarantineJob {
   UniqueFd fd;
   bool counted = false;
   Closer::Done done;
+  std::function<void()> work = nullptr;
 };
 
 struct PayerQueue {
@@ -127,6 +128,8 @@ void Closer::State::run_quarantine() {
     ++queue->second.busy;
     --jobs_waiting;
     lock.unlock();
+    if (job.work) job.work();
+    job.work = nullptr;
     job.fd.reset();
     lock.lock();
     // Looked up anew: others may have come and gone meanwhile, this one's entry stays while busy.
@@ -201,6 +204,17 @@ void Closer::close_socket(std::uint64_t payer, UniqueFd socket, Done done) {
   enqueue(state_, payer, {std::move(socket), false, std::move(done)});
 }
 
+void Closer::run(std::uint64_t payer, std::function<void()> work, Done done) {
+  enqueue(state_, payer, {UniqueFd(), false, std::move(done), std::move(work)});
+}
+
+bool Closer::crowded(std::uint64_t payer) const {
+  const std::scoped_lock lock(state_->mutex);
+  if (state_->jobs_waiting < limits::kSocketsClosing) return false;
+  const auto queue = state_->quarantine.find(payer);
+  return queue != state_->quarantine.end() && queue->second.waiting.size() >= limits::kSocketsClosing;
+}
+
 bool Closer::quarantine_full(std::uint64_t payer) const {
   const std::scoped_lock lock(state_->mutex);
   if (state_->quarantined == 0) return false;
@@ -221,6 +235,11 @@ std::size_t Closer::quarantined() const {
 void Closer::stop() {
   const std::scoped_lock lock(state_->mutex);
   state_->stopped = true;
+  // What still waits is left to the process's exit, which no SO_LINGER makes wait. Whoever let go of the
+  // queue last, perhaps the loop, would close it otherwise.
+  for (auto& [uid, queue] : state_->quarantine) {
+    for (QuarantineJob& job : queue.waiting) static_cast<void>(job.fd.release());
+  }
   state_->memory_wanted.notify_all();
   state_->quarantine_wanted.notify_all();
 }

@@ -36,6 +36,13 @@ class Closer {
   // A session's socket: the same lane, not counted, the session limits bound it.
   void close_socket(std::uint64_t payer, UniqueFd socket, Done done);
 
+  // Work that may close descriptors of this payer on the way: the same lane, not counted. `work` runs on a
+  // closer thread, also after stop().
+  void run(std::uint64_t payer, std::function<void()> work, Done done);
+
+  // The payer has so many sockets waiting for their close that it is not one thread's turn that they wait
+  // for.
+  [[nodiscard]] bool crowded(std::uint64_t payer) const;
   // The payer has so many refused descriptors waiting that no more may be received from it.
   [[nodiscard]] bool quarantine_full(std::uint64_t payer) const;
   [[nodiscard]] std::size_t closing() const;      // descriptors on the memory lane

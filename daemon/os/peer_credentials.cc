@@ -91,6 +91,15 @@ bool process_alive(const UniqueFd& pidfd) {
   return ::poll(&entry, 1, 0) == 0;
 }
 
+tl::expected<std::uint32_t, SysError> peer_uid(const UniqueFd& socket) {
+  ucred credentials{};
+  socklen_t bytes = sizeof(credentials);
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &bytes) != 0) {
+    return tl::unexpected(SysError::last("getsockopt(SO_PEERCRED)"));
+  }
+  return credentials.uid;
+}
+
 tl::expected<PeerCredentials, PeerFailure> peer_credentials(const UniqueFd& connected) {
   const int socket = connected.get();
   PeerCredentials peer;

@@ -38,6 +38,9 @@ struct PeerFailure {
   SysError error;  // when not dead
 };
 
+// The uid alone, before anything that costs.
+[[nodiscard]] tl::expected<std::uint32_t, SysError> peer_uid(const UniqueFd& socket);
+
 // Credentials are those of connect() time: neither setuid nor fork nor death changes them.
 [[nodiscard]] tl::expected<PeerCredentials, PeerFailure> peer_credentials(const UniqueFd& socket);
 

@@ -96,11 +96,6 @@ inline constexpr std::uint64_t kFdReserveSmallLimit = 1076;  // below it a quart
 inline constexpr std::uint64_t fd_reserve(std::uint64_t limit) {
   return limit < kFdReserveSmallLimit ? limit / 4 : kFdReserve;
 }
-// Descriptors sent and not yet read, of all sessions: below the soft RLIMIT_NOFILE, where the kernel stops a user
-// without CAP_SYS_RESOURCE.
-inline constexpr std::uint64_t in_flight_budget(std::uint64_t limit) {
-  return limit - (limit < 512 ? limit / 8 : 64);
-}
 // Descriptors that were refused and whose close may block: how many wait, how many threads try.
 // Session sockets are closed there too, so a few hostile uids must not be able to hold all threads.
 inline constexpr std::size_t kQuarantineThreads = 64;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
 #include "wire/packet_socket.h"
+#include "wire/packet_bounded.h"
 
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <time.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -84,7 +86,10 @@ std::uint64_t monotonic_ns() noexcept {
 
 }  // namespace
 
-tl::expected<Received, SysError> receive_packet(int socket, std::span<std::byte> buffer, ReceiveMode mode) {
+namespace {
+
+tl::expected<Received, SysError> receive(int socket, std::span<std::byte> buffer, ReceiveMode mode,
+                                         std::size_t control_bytes) {
   alignas(cmsghdr) std::byte control[kReceiveSpace];  // left uninitialized: the kernel says what it wrote
   iovec data{buffer.data(), buffer.size()};
   msghdr header{};
@@ -95,8 +100,8 @@ tl::expected<Received, SysError> receive_packet(int socket, std::span<std::byte>
   for (;;) {
     header.msg_iov = &data;
     header.msg_iovlen = 1;
-    header.msg_control = control;
-    header.msg_controllen = sizeof control;
+    header.msg_control = control_bytes == 0 ? nullptr : control;
+    header.msg_controllen = control_bytes;
     got = ::recvmsg(socket, &header, flags);
     if (got >= 0) break;
     if (errno == EINTR) continue;
@@ -117,6 +122,19 @@ tl::expected<Received, SysError> receive_packet(int socket, std::span<std::byte>
     received.outcome = ReceiveOutcome::kFdsTruncated;
   }
   return received;
+}
+
+}  // namespace
+
+tl::expected<Received, SysError> receive_packet(int socket, std::span<std::byte> buffer, ReceiveMode mode) {
+  return receive(socket, buffer, mode, kReceiveSpace);
+}
+
+tl::expected<Received, SysError> receive_packet_bounded(int socket, std::span<std::byte> buffer,
+                                                        std::size_t fds) {
+  // Not CMSG_SPACE: its padding has room for one more.
+  const std::size_t control = fds == 0 ? 0 : CMSG_LEN(std::min(fds, limits::kFrameFds) * sizeof(int));
+  return receive(socket, buffer, ReceiveMode::kNow, control);
 }
 
 tl::expected<SendOutcome, SysError> send_packet(int socket, std::span<const std::byte> head,

@@ -121,6 +121,18 @@ std::size_t DaemonProcess::connections() const {
   return count;
 }
 
+std::size_t DaemonProcess::epoll_entries() const {
+  std::size_t count = 0;
+  for (const std::string& fd : open_fds(pid())) {
+    if (fd.find("anon_inode:[eventpoll]") == std::string::npos) continue;
+    std::istringstream info(
+        read_file("/proc/" + std::to_string(pid()) + "/fdinfo/" + std::to_string(std::atoi(fd.c_str()))));
+    std::string line;
+    while (std::getline(info, line)) count += line.rfind("tfd:", 0) == 0 ? 1 : 0;
+  }
+  return count;
+}
+
 void DaemonProcess::kill9() { process_.kill_and_reap(); }
 
 DaemonRefusal run_daemon_to_exit(const std::vector<std::string>& args, const ProcessOptions& options) {

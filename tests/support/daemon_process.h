@@ -48,6 +48,9 @@ class DaemonProcess {
   // Connections it holds, in whatever state: its unix sockets that do not listen.
   [[nodiscard]] std::size_t connections() const;
 
+  // Descriptors that its event loop watches: a closed one that a copy keeps alive would still be among them.
+  [[nodiscard]] std::size_t epoll_entries() const;
+
   void kill9();
   void start();     // again, on the same path
   void restart() {  // as after a crash

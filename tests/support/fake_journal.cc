@@ -31,7 +31,7 @@ void FakeJournal::take(DaemonOptions& options) const {
   struct stat status {};
   if (::fstat(stderr_.get(), &status) != 0) throw std::runtime_error("fstat");
   options.stderr_to = stderr_;
-  options.process.unshare_flags |= CLONE_NEWNS;
+  options.process.namespaces.flags |= CLONE_NEWNS;
   options.process.env.emplace_back("JOURNAL_STREAM",
                                    std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino));
   options.through = {"/bin/sh", "-c", "mount --make-rprivate / && mount --bind \"$0\" /run && exec \"$@\"",

@@ -34,9 +34,12 @@ void DaemonTest::take_baseline() {
     // The connection that found the daemon ready may still be on its way out.
     ASSERT_TRUE(poll_until([&] { return daemon().connections() == 1; }));
     with_session = daemon().fds();
+    watched_for_one_ = daemon().epoll_entries();
   }
   ASSERT_TRUE(poll_until([&] { return daemon().connections() == 0; }));
   baseline_ = daemon().fds();
+  watched_ = daemon().epoll_entries();
+  watched_for_one_ -= watched_;
   ASSERT_TRUE(std::none_of(baseline_.begin(), baseline_.end(), is_pidfd));
   one_session_ = minus(with_session, baseline_);
 }
@@ -62,7 +65,12 @@ std::string DaemonTest::difference(std::size_t sessions) const {
     want.insert(want.end(), one_session_.begin(), one_session_.end());
   std::sort(want.begin(), want.end());
   const std::vector<std::string> have = daemon_->fds();
+  const std::size_t watched = daemon_->epoll_entries();
+  const std::size_t expected = watched_ + sessions * watched_for_one_;
   return fd_difference(want, have) +
+         (watched == expected ? ""
+                              : "\n  " + std::to_string(watched) + " watched by its loop, should be " +
+                                    std::to_string(expected)) +
          (have.size() == want.size()
               ? ""
               : "\n  " + std::to_string(have.size()) + " open, should be " + std::to_string(want.size()));

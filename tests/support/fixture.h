@@ -42,6 +42,8 @@ class DaemonTest : public testing::Test {
   std::unique_ptr<DaemonProcess> daemon_;
   std::vector<std::string> baseline_;
   std::vector<std::string> one_session_;  // what one idle session adds
+  std::size_t watched_ = 0;               // by the daemon's event loop
+  std::size_t watched_for_one_ = 0;       // more of one idle session
 };
 
 }  // namespace hb::test

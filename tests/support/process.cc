@@ -48,7 +48,7 @@ bool install_theft_filter() {
 // In the child, between fork and exec. Returns the call that failed.
 const char* prepare(const ProcessOptions& options) {
   if (options.nofile) {
-    const rlimit limit{*options.nofile, *options.nofile};
+    const rlimit limit{options.nofile_soft.value_or(*options.nofile), *options.nofile};
     if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return "setrlimit(RLIMIT_NOFILE)";
   }
   if (options.uid || options.gid || !options.groups.empty()) {

@@ -23,9 +23,10 @@ struct ProcessOptions {
   std::optional<std::uint32_t> uid;  // and, unless given, the same number as gid and no other groups
   std::optional<std::uint32_t> gid;
   std::vector<std::uint32_t> groups;
-  std::optional<std::uint64_t> nofile;  // soft = hard
-  Namespaces namespaces;                // before the uid changes, which is then one inside
-  bool forbid_fd_theft = false;         // a seccomp filter kills it on pidfd_getfd, ptrace, process_vm_readv
+  std::optional<std::uint64_t> nofile;       // hard, and soft unless that is given
+  std::optional<std::uint64_t> nofile_soft;  // with nofile only
+  Namespaces namespaces;                     // before the uid changes, which is then one inside
+  bool forbid_fd_theft = false;  // a seccomp filter kills it on pidfd_getfd, ptrace, process_vm_readv
   std::vector<std::pair<std::string, std::string>> env;  // added; "" removes
 };
 

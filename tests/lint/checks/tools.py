@@ -68,4 +68,4 @@ class CodeSpell:
 
 # Right in this project, whatever the dictionary says.
 CONSTANTS = r"\bk[A-Z]\w*"
-WORDS = "inout,hist,ans,nd,fo,creat,crate,medias,therefor,fpr,thru,als,statics,hsa,sie,mut,daa,ot,renderd"
+WORDS = "inout,inflight,hist,ans,nd,fo,creat,crate,medias,therefor,fpr,thru,als,statics,hsa,sie,mut,daa,ot,renderd"

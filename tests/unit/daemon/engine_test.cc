@@ -32,6 +32,7 @@ struct Delivered {
 
 class FakeRecipient : public ipc::Recipient {
  public:
+  ipc::Unanswered::Who who() const override { return {}; }
   void deliver(const ipc::OutFrame& frame) override {
     const auto view = decode_frame(frame.bytes);
     ASSERT_TRUE(view);

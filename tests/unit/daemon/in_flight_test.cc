@@ -13,7 +13,7 @@
 
 #include "support/memfd.h"
 #include "support/wait.h"
-#include "wire/limits.h"
+#include "wire/limits_edge.h"
 #include "wire/packet_socket.h"
 
 namespace hb::test {

@@ -45,6 +45,7 @@ class FakeHost : public ipc::SessionHost {
 // For sessions whose answers do not matter here.
 class Deaf : public ipc::Recipient {
  public:
+  ipc::Unanswered::Who who() const override { return {}; }
   void deliver(const ipc::OutFrame& frame) override {
     handles.assign(frame.handles.begin(), frame.handles.end());
   }
