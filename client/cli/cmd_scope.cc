@@ -11,6 +11,7 @@
 #include "quota_view.h"
 #include "scope_view.h"
 #include "terminal.h"
+#include "text.h"
 
 namespace hb::cli {
 namespace {
@@ -94,8 +95,12 @@ void add_rm(Cli& cli, CLI::App* scope) {
       const Connection connection = open_as_admin(cli.options);
       hb_scope_removed removed = HB_SCOPE_REMOVED_INIT;
       hb_error error = HB_ERROR_INIT;
-      check(hb_scope_remove(connection.client(), name->c_str(), connection.deadline(), &removed, &error),
-            error);
+      const hb_status status =
+          hb_scope_remove(connection.client(), name->c_str(), connection.deadline(), &removed, &error);
+      if (status == HB_NOT_FOUND)  // no name of an export, which the usual way out speaks of
+        throw Failure(exit_code_of(status), fmt::format("{}; `hipbrokerctl scope ls` lists them ({})",
+                                                        one_line(error.message), hb_status_name(status)));
+      check(status, error);
       return cli.options.json ? dump(scope_removed_json(*name, removed)) : scope_removed_text(*name, removed);
     };
   });

@@ -88,7 +88,9 @@ TEST_F(CliScope, RefusalsSayWhatToDo) {
   const Ran twice = ctl({"scope", "add", "a"});
   EXPECT_EQ(twice.exit_code, 1);
   EXPECT_THAT(twice.err, AllOf(HasSubstr("scope a exists"), HasSubstr("HB_EXISTS")));
-  EXPECT_EQ(ctl({"scope", "rm", "nowhere"}).exit_code, 1);
+  const Ran nowhere = ctl({"scope", "rm", "nowhere"});
+  EXPECT_EQ(nowhere.exit_code, 1);
+  EXPECT_THAT(nowhere.err, AllOf(HasSubstr("no scope \"nowhere\""), HasSubstr("scope ls")));
   EXPECT_EQ(ctl({"scope", "rm", "main"}).exit_code, 1);
   EXPECT_EQ(ctl({"scope", "add", "b/c"}).exit_code, 1);
   EXPECT_EQ(ctl({"scope", "add", "b", "--uid", "-1"}).exit_code, 64);

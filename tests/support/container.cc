@@ -36,8 +36,11 @@ void arrange_mounts() {
   check(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "mount private");
   const std::string mounted = from_environment("HB_CONTAINER_MOUNTED");
   const std::string hidden = from_environment("HB_CONTAINER_HIDDEN");
-  if (!mounted.empty())
+  if (!mounted.empty()) {
     check(::mount(mounted.c_str(), kMountPoint, nullptr, MS_BIND, nullptr), "mount of the directory");
+    constexpr unsigned long kAsPodsDo = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC;
+    check(::mount(nullptr, kMountPoint, nullptr, kAsPodsDo, nullptr), "read-only mount");
+  }
   if (!hidden.empty())
     check(::mount("none", hidden.c_str(), "tmpfs", 0, "size=64k,mode=755"), "mount over the rest");
 }

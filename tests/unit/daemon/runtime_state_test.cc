@@ -89,7 +89,7 @@ TEST(RuntimeState, ACutOneIsToldOf) {
   const TempDir dir;
   const std::string file = dir / "state.toml";
   ASSERT_TRUE(save_runtime_state(file, sample()));
-  write(file, read(file).substr(0, 190));
+  write(file, read(file).substr(0, read(file).find("bytes = ") + 6));
   const auto loaded = load_runtime_state(file);
   ASSERT_FALSE(loaded.errors.empty());
   EXPECT_EQ(loaded.errors[0].find(file + ":"), 0u) << loaded.errors[0];
