@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
-#define TOML_EXCEPTIONS 0
 #include "app/runtime_state.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include "conf/reader.h"
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "conf/reader.h"
 #include "ipc/scope_directory.h"
 #include "policy/selector.h"
 #include "wire/name.h"
