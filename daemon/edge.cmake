@@ -4,6 +4,7 @@
 # The edge: I/O around the core.
 find_package(Boost 1.81 REQUIRED)
 find_package(Threads REQUIRED)
+find_package(spdlog REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(SYSTEMD REQUIRED IMPORTED_TARGET libsystemd)
@@ -21,7 +22,7 @@ add_library(hb_observe STATIC
   observe/audit.cc observe/audit_record.cc observe/json.cc observe/log.cc observe/log_line.cc observe/sinks.cc
   observe/writer.cc)
 target_include_directories(hb_observe PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
-target_link_libraries(hb_observe PUBLIC hb_wire PRIVATE Threads::Threads PkgConfig::SYSTEMD hb_build)
+target_link_libraries(hb_observe PUBLIC hb_wire PRIVATE spdlog::spdlog Threads::Threads PkgConfig::SYSTEMD hb_build)
 
 # Reading TOML with every error at its place, and the node's policy, which is read so.
 add_library(hb_conf STATIC conf/file.cc conf/reader.cc)

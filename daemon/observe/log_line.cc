@@ -2,27 +2,25 @@
 // Copyright (c) 2026 the hipbroker authors
 #include "observe/log_line.h"
 
-#include <ctime>
+#include <spdlog/pattern_formatter.h>
 
-#include <cstdio>
-#include <string_view>
 #include <utility>
 
 namespace hb::observe {
 namespace {
 
-std::string_view name_of(Level level) {
+spdlog::level::level_enum spdlog_level(Level level) {
   switch (level) {
     case Level::kDebug:
-      return "debug";
+      return spdlog::level::debug;
     case Level::kInfo:
-      return "info";
+      return spdlog::level::info;
     case Level::kWarning:
-      return "warning";
+      return spdlog::level::warn;
     case Level::kError:
-      return "error";
+      return spdlog::level::err;
   }
-  return "error";
+  return spdlog::level::err;
 }
 
 // As in syslog(3).
@@ -57,16 +55,12 @@ std::size_t LogLine::bytes() const {
 }
 
 std::string LogLine::line() const {
-  using std::chrono::duration_cast;
-  const auto since = time_.time_since_epoch();
-  const std::time_t seconds = duration_cast<std::chrono::seconds>(since).count();
-  const auto part = static_cast<int>(duration_cast<std::chrono::milliseconds>(since).count() % 1000);
-  std::tm local{};
-  ::localtime_r(&seconds, &local);
-  char stamp[40];
-  const std::size_t length = std::strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &local);
-  std::snprintf(stamp + length, sizeof stamp - length, ".%03d ", part);
-  return std::string(stamp).append(name_of(level_)).append(" ").append(text_);
+  // One a thread: a formatter keeps what it made of the last second.
+  thread_local spdlog::pattern_formatter formatter("%Y-%m-%dT%H:%M:%S.%e %l %v",
+                                                   spdlog::pattern_time_type::local, "");
+  spdlog::memory_buf_t out;
+  formatter.format({time_, {}, "hipbrokerd", spdlog_level(level_), text_}, out);
+  return {out.data(), out.size()};
 }
 
 std::vector<std::string> LogLine::fields() const {
