@@ -33,7 +33,7 @@ struct Settings {
   std::vector<os::DriverRule> drivers;
   PolicySource policy_source;
   std::optional<policy::Loaded> policy;  // read from there; always, in what read_settings() gives
-  std::string user;  // whom to become, by name or number; "" = stay
+  std::string user;                      // whom to become, by name or number; "" = stay
   bool sandbox = kSandboxByDefault;
   bool check_only = false;
   std::string config_file;  // read; "" = none

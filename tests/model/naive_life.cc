@@ -182,7 +182,7 @@ void NaiveModel::told(std::uint64_t session, std::size_t together) {
       return !event.lease && loss.session == session && loss.event.exported == event.exported;
     });
   }
-  if (groups == all.size()) sessions.at(session).rung = false;
+  if (together == all.size()) sessions.at(session).rung = false;
 }
 
 // --- exports ----------------------------------------------------------------------------------------

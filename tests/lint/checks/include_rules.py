@@ -47,7 +47,7 @@ TABLE = {
     | {"daemon/core/resource.h", "daemon/core/rights.h", "daemon/conf/", "std", "expected"},
     "daemon/os/": WIRE | TYPES_IDS | LIBC_STD | {"expected", "systemd"},
     "daemon/observe/": LIBC_STD
-    | {"daemon/core/effect.h", "daemon/core/types.h", "daemon/core/ids.h", "proto/wire/unique_fd.h", "systemd", "expected"}
+    | {"daemon/core/effect.h", "daemon/core/types.h", "daemon/core/ids.h", "proto/wire/unique_fd.h", "spdlog", "systemd", "expected"}
     | WIRE_VALUES,
     "daemon/ipc/": LIBC_STD
     | WIRE
