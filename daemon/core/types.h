@@ -20,9 +20,9 @@ struct Principal {
   ScopeId scope;
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
-  std::vector<std::uint32_t> groups;       // sorted, without duplicates, gid included unless it stands for anyone
-  bool admin = false;                      // connected through the admin socket
-  Rights rights = Rights::usual();         // by the node's policy
+  std::vector<std::uint32_t> groups;  // sorted, without duplicates, gid included unless it stands for anyone
+  bool admin = false;                 // connected through the admin socket
+  Rights rights = Rights::usual();    // by the node's policy
   std::shared_ptr<const LimitSet> limits;  // by the same; none = the built-in ones
 
   [[nodiscard]] std::uint64_t limit_of(Resource resource) const {
