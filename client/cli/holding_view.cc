@@ -25,7 +25,8 @@ std::string count_of(std::uint64_t count, std::string_view one) {
 }
 
 std::string title(const hb_listed& e) {
-  return fmt::format("{} (id {}{}), {}", shown_name(e.name), e.export_id,
+  return fmt::format("{} (id {}{}{}), {}", shown_name(e.name), e.export_id,
+                     is_main_scope(e.scope) ? std::string() : ", scope " + safe(e.scope),
                      is_live(e.state) ? std::string() : ", " + safe(e.state), format_bytes(e.bytes));
 }
 

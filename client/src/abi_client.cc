@@ -106,6 +106,10 @@ hb_status hb_daemon_get_status(hb_client* client, uint64_t deadline_ns, hb_daemo
     status.tickets = body->tickets;
     status.groups = body->groups;
     status.events_pending = body->events_pending;
+    status.in_flight = body->in_flight;
+    status.in_flight_limit = body->in_flight_limit;
+    status.answers_waiting = body->answers_waiting;
+    status.sockets_unread = body->sockets_unread;
     status.log_waiting = body->log_waiting;
     status.log_dropped = body->log_dropped;
     status.audit_dropped = body->audit_dropped;

@@ -119,6 +119,10 @@ struct StatusReply {
   std::uint64_t tickets = 0;
   std::uint64_t groups = 0;
   std::uint64_t events_pending = 0;
+  std::uint64_t in_flight = 0;
+  std::uint64_t in_flight_limit = 0;
+  std::uint64_t answers_waiting = 0;
+  std::uint64_t sockets_unread = 0;
   std::uint64_t log_waiting = 0;
   std::uint64_t log_dropped = 0;
   std::uint64_t audit_dropped = 0;
@@ -130,8 +134,10 @@ struct StatusReply {
              HB_FIELD(8, ended_remembered), HB_FIELD(9, fds_used), HB_FIELD(10, fds_limit),
              HB_FIELD(11, fds_reserve), HB_FIELD(12, closing), HB_FIELD(13, quarantined), HB_FIELD(14, bytes),
              HB_FIELD(15, ended_held), HB_FIELD(16, tickets), HB_FIELD(17, groups),
-             HB_FIELD(18, events_pending), HB_FIELD(34, log_waiting), HB_FIELD(35, log_dropped),
-             HB_FIELD(36, audit_dropped), HB_FIELD(37, audit_told), HB_FIELD(38, sandbox))
+             HB_FIELD(18, events_pending), HB_FIELD(30, in_flight), HB_FIELD(31, in_flight_limit),
+             HB_FIELD(32, answers_waiting), HB_FIELD(33, sockets_unread), HB_FIELD(34, log_waiting),
+             HB_FIELD(35, log_dropped), HB_FIELD(36, audit_dropped), HB_FIELD(37, audit_told),
+             HB_FIELD(38, sandbox))
 };
 
 }  // namespace hb::client::msg

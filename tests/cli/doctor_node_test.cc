@@ -153,7 +153,8 @@ TEST_F(S10_DoctorOfANode, ARuntimeWithAKnownBugAndFewMappingsAreWarnings) {
   const Verdict verdict = judge("7.14");
   EXPECT_EQ(verdict.exit_code, 1);
   EXPECT_THAT(verdict.problems,
-              testing::UnorderedElementsAre("warning import_query_crashes", "warning few_mappings"));
+              testing::UnorderedElementsAre("warning import_query_crashes", "warning descriptor_per_create",
+                                            "warning few_mappings"));
   EXPECT_THAT(text_of(verdict, "few_mappings"), HasSubstr("vm.max_map_count is 4096"));
 }
 

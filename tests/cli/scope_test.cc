@@ -91,8 +91,8 @@ TEST_F(CliScope, RefusalsSayWhatToDo) {
   const Ran nowhere = ctl({"scope", "rm", "nowhere"});
   EXPECT_EQ(nowhere.exit_code, 1);
   EXPECT_THAT(nowhere.err, AllOf(HasSubstr("no scope \"nowhere\""), HasSubstr("scope ls")));
-  EXPECT_EQ(ctl({"scope", "rm", "main"}).exit_code, 1);
-  EXPECT_EQ(ctl({"scope", "add", "b/c"}).exit_code, 1);
+  EXPECT_EQ(ctl({"scope", "rm", "main"}).exit_code, 64);
+  EXPECT_EQ(ctl({"scope", "add", "b/c"}).exit_code, 64);
   EXPECT_EQ(ctl({"scope", "add", "b", "--uid", "-1"}).exit_code, 64);
   EXPECT_EQ(ctl({"scope", "add", "b", "--quota-bytes", "much"}).exit_code, 64);
   EXPECT_EQ(ctl({"scope", "add"}).exit_code, 64);

@@ -104,8 +104,11 @@ void World::forbidden(Actor& actor, Verb verb) {
       request.chunks = {chunk_of(0, 0, 4096)};
       return send(actor, std::move(request), {pick_object(3)}, judge_status(HB_DENIED));
     }
-    case Verb::kAcquire:
-      return send(actor, AcquireRequest{NameRef{"alpha", {}}}, {}, judge_status(HB_DENIED));
+    case Verb::kAcquire: {
+      AcquireRequest request;
+      request.target = NameRef{"alpha", {}};
+      return send(actor, std::move(request), {}, judge_status(HB_DENIED));
+    }
     case Verb::kRevoke:
       return send(actor, RevokeRequest{NameRef{"alpha", {}}, 0}, {}, judge_status(HB_DENIED));
     default:

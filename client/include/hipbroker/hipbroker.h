@@ -780,14 +780,21 @@ typedef struct hb_daemon_status {
   uint64_t tickets;
   uint64_t groups;
   uint64_t events_pending;
-  uint64_t log_waiting;   /* lines of its log and audit records that are not written yet */
-  uint64_t log_dropped;   /* lines that were lost: nobody read its stderr or the journal */
-  uint64_t audit_dropped; /* audit records, likewise; hb_audit_read may still have them */
-  uint64_t audit_told;    /* audit records since it started */
-  uint64_t sandbox;       /* HB_SANDBOX_ bits */
+  uint64_t in_flight;       /* descriptors sent to clients that have not read them */
+  uint64_t in_flight_limit; /* of them at most */
+  uint64_t answers_waiting; /* sessions whose next answer does not fit that */
+  uint64_t sockets_unread;  /* of sessions that have ended, kept until their clients have read or closed */
+  uint64_t log_waiting;     /* lines of its log and audit records that are not written yet */
+  uint64_t log_dropped;     /* lines that were lost: nobody read its stderr or the journal */
+  uint64_t audit_dropped;   /* audit records, likewise; hb_audit_read may still have them */
+  uint64_t audit_told;      /* audit records since it started */
+  uint64_t sandbox;         /* HB_SANDBOX_ bits */
 } hb_daemon_status;
-#define HB_DAEMON_STATUS_INIT \
-  { sizeof(hb_daemon_status), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define HB_DAEMON_STATUS_INIT                                                                               \
+  {                                                                                                         \
+    sizeof(hb_daemon_status), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+        0                                                                                                   \
+  }
 HB_API hb_status hb_daemon_get_status(hb_client* client, uint64_t deadline_ns, hb_daemon_status* ret_status,
                                       hb_error* error);
 

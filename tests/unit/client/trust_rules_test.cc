@@ -139,9 +139,10 @@ TEST(TrustRules, TheOverflowUidIsNotOnesOwn) {
   nobody.nobody_in_particular = kOverflow;
   EXPECT_EQ(refused(planted, nobody), "/tmp/s");
   nobody.hidden_root = kOverflow;
-  EXPECT_EQ(refused({{"/", kOverflow, 0755, true}, {"/tmp", kOverflow, 01777}, {"/tmp/s", kOverflow, 0666}},
-                    nobody),
-            "/tmp/s");
+  EXPECT_EQ(
+      refused({{"/", kOverflow, 0755, true}, {"/tmp", kOverflow, 01777, true}, {"/tmp/s", kOverflow, 0666}},
+              nobody),
+      "/tmp/s");
   // Delegated it still is: whoever placed the directory chose its owner.
   EXPECT_EQ(refused({{"/", 0, 0755}, {"/hb", kOverflow, 0755}, {"/hb/s", kOverflow, 0666}}, nobody), "");
 }
