@@ -140,7 +140,7 @@ class Harness {
         std::array<int, 2> ends{-1, -1};
         HB_REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) == 0);
         client = UniqueFd(ends[0]);
-        server_.accepted(UniqueFd(ends[1]), false);
+        server_.accepted(UniqueFd(ends[1]), {});
         return;
       }
       case 1:
