@@ -111,6 +111,11 @@ TEST(PolicyToml, AControlCharacterIsAnErrorAtItsPlace) {
               ElementsAre(StartsWith("p.toml:2:10: control character 127;")));
 }
 
+// Likewise: the parser asks about such characters whether they are spaces, and cannot answer.
+TEST(PolicyToml, ACharacterThatIsNoSpaceIsAnError) {
+  EXPECT_THAT(errors_of("gid = [4\xcc\xa3\n"), ElementsAre(StartsWith("p.toml:1:")));
+}
+
 // Likewise: what the parser takes for granted a wrong file breaks.
 TEST(PolicyToml, ABracketTooManyIsAnError) {
   EXPECT_THAT(errors_of("[[[rule]]]\nallow = \"all\"\n"), ElementsAre(StartsWith("p.toml:1:3: ")));
