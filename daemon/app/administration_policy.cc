@@ -59,6 +59,11 @@ PolicyAdministration::PolicyAdministration(ipc::Engine& engine, PolicySource sou
 ipc::Reloaded PolicyAdministration::reload() {
   ipc::Reloaded out;
   auto loaded = source_.read();
+  if (loaded && loaded->policy.file().empty() && !engine_.policy().file().empty()) {
+    loaded = tl::unexpected(conf::Errors{
+        escape_for_display(source_.file) +
+        " is gone, and without it everybody may do what is usual; write one, or restart for that"});
+  }
   if (!loaded) {
     log_all(observe::Level::kError, loaded.error());
     observe::log(observe::Level::kError, "the policy was not reloaded, the one before goes on");

@@ -34,7 +34,10 @@ std::vector<std::string> own_directories(const Settings& settings) {
 
 // A configuration may be a link to a file elsewhere, and a new one takes its place by rename.
 void add_readable(const std::string& file, std::vector<std::string>& out) {
-  out.push_back(parent_of(file));
+  // A directory that is not there yet may come later, with the file in it: rules are of what exists.
+  std::string directory = parent_of(file);
+  while (directory.size() > 1 && ::access(directory.c_str(), F_OK) != 0) directory = parent_of(directory);
+  out.push_back(directory);
   char* resolved = ::realpath(file.c_str(), nullptr);
   if (resolved != nullptr) out.push_back(parent_of(resolved));
   std::free(resolved);

@@ -39,6 +39,13 @@ std::optional<Error> refuse_arguments(const Asker& asker, const JoinRequest& req
   return std::nullopt;
 }
 
+// A rank gives memory away and takes that of others.
+std::optional<Error> refuse_rights(const Core& core, const Principal& who) {
+  for (const Verb verb : {Verb::kExport, Verb::kAcquire})
+    if (auto refused = refuse_verb(core, who, verb)) return refused;
+  return std::nullopt;
+}
+
 // Why this one cannot be there besides those that are.
 std::optional<Error> refuse_place(const Core& core, const Asker& asker, const Group& group,
                                   const JoinRequest& request) {
@@ -157,11 +164,24 @@ Joined joined(Call& call, std::uint32_t slot, std::uint32_t asking) {
   return out;
 }
 
+// The policy may have been read anew since they came.
+std::optional<Error> refuse_ranks(const Core& core, const Group& group) {
+  for (const auto& [rank, member] : group.ranks) {
+    auto refused = refuse_rights(core, core.sessions.at(member.session).principal);
+    if (!refused) continue;
+    refused->message = text(group_text(group), ": ", rank_text(core, group, rank), ": ", refused->message);
+    refused->who = rank_text(core, group, rank);
+    return refused;
+  }
+  return std::nullopt;
+}
+
 // All have come: each gets all, or the same error.
 ReplyBody exchange(Call& call, std::uint32_t slot, std::uint32_t asking) {
   Core& core = call.core;
   Group& group = core.groups.at(slot);
-  std::optional<Error> refused = mismatch_of(core, group);
+  std::optional<Error> refused = refuse_ranks(core, group);
+  if (!refused) refused = mismatch_of(core, group);
   if (!refused) refused = grant_all(call, group);
   if (refused) {
     end_group(call, slot, *refused);
@@ -195,7 +215,7 @@ Outcome join(Call& call, Asker& asker, JoinRequest& request) {
   Core& core = call.core;
   const Principal& principal = asker.session.principal;
   if (auto refused = refuse_arguments(asker, request)) return std::move(*refused);
-  if (auto refused = refuse_verb(core, principal, Verb::kAcquire)) return std::move(*refused);
+  if (auto refused = refuse_rights(core, principal)) return std::move(*refused);
   const auto offer = find_own(core, asker, request.offer);
   if (!offer) return offer.error();
   std::uint32_t slot = core.groups.find(principal.scope, principal.uid, request.name);

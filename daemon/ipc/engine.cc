@@ -117,10 +117,11 @@ std::uint64_t Engine::set_quotas(policy::SetQuotas quotas,
   return count;
 }
 
-std::uint64_t Engine::connects_a_second(const Scope& scope, std::uint32_t uid) const {
+std::uint64_t Engine::limit_at_the_door(const Scope& scope, std::uint32_t uid,
+                                        core::Resource resource) const {
   core::Principal principal;
   principal.uid = uid;
-  return terms_of(*policy_, quotas_, principal, scope.name).limits->of(core::Resource::kConnects);
+  return terms_of(*policy_, quotas_, principal, scope.name).limits->of(resource);
 }
 
 void Engine::set_terms() {

@@ -101,7 +101,8 @@ class Engine {
   }
 
   // Before anything but the uid is known: rules for groups do not count.
-  [[nodiscard]] std::uint64_t connects_a_second(const Scope& scope, std::uint32_t uid) const;
+  [[nodiscard]] std::uint64_t limit_at_the_door(const Scope& scope, std::uint32_t uid,
+                                                core::Resource resource) const;
   // By name: the one that is there always is "main".
   [[nodiscard]] std::optional<core::ScopeId> find_scope(std::string_view name) const;
   // os::kSandbox bits, for those who ask.

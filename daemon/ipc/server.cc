@@ -66,9 +66,9 @@ std::uint64_t Server::sessions_of(core::ScopeId scope) const {
 // The admin socket may use the reserve: who looks for the cause of a full table must get in.
 bool Server::may_accept(bool admin) { return admin || engine_.has_room(engine_.config().fds_per_session); }
 
-std::uint64_t Server::sessions_per_payer() const {
+std::uint64_t Server::sessions_of_one(const Door& door, std::uint32_t uid) const {
   const std::uint64_t half = std::max<std::uint64_t>(8, engine_.session_budget() / 2);
-  return std::min<std::uint64_t>(limits::kUidSessions, half);
+  return std::min(engine_.limit_at_the_door(*door.scope, uid, core::Resource::kSessions), half);
 }
 
 void Server::accepted(UniqueFd socket, const Door& door) {
@@ -80,7 +80,7 @@ void Server::accepted(UniqueFd socket, const Door& door) {
   const std::uint32_t uid = *known;
   const Payer payer = payer_of(*door.scope, uid);
   if (!door.admin) {
-    const std::uint64_t most = engine_.connects_a_second(*door.scope, uid);
+    const std::uint64_t most = engine_.limit_at_the_door(*door.scope, uid, core::Resource::kConnects);
     if (const auto refused = connects_.admit(payer, most, monotonic_now()))
       return refuse(std::move(socket), door, payer, 0, *refused);
   }
@@ -96,10 +96,10 @@ void Server::accepted(UniqueFd socket, const Door& door) {
                              "told; connect again"));
   }
   const auto sessions = by_payer_.find(payer);
-  if (!door.admin && sessions != by_payer_.end() && sessions->second >= sessions_per_payer()) {
-    return refuse(
-        std::move(socket), door, payer, peer->pid,
-        uid_limit(core::text_of(core::Resource::kSessions), uid, sessions->second, sessions_per_payer()));
+  const std::uint64_t open = sessions == by_payer_.end() ? 0 : sessions->second;
+  if (const std::uint64_t most = sessions_of_one(door, uid); !door.admin && open >= most) {
+    return refuse(std::move(socket), door, payer, peer->pid,
+                  uid_limit(core::text_of(core::Resource::kSessions), uid, open, most));
   }
   if (engine_.quarantine_full(payer)) {
     return refuse(std::move(socket), door, payer, peer->pid,

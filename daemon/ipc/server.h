@@ -44,7 +44,7 @@ class Server : public ListenerHost, public SessionHost {
 
  private:
   // One principal cannot take all the room that others need, whether it said Hello or not.
-  [[nodiscard]] std::uint64_t sessions_per_payer() const;
+  [[nodiscard]] std::uint64_t sessions_of_one(const Door& door, std::uint32_t uid) const;
   // Says why, if the socket takes it, and closes.
   void refuse(UniqueFd socket, const Door& door, const Payer& payer, std::uint32_t pid, const EdgeError& why);
 

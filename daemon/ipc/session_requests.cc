@@ -26,8 +26,7 @@ EdgeError version_error(const HelloRequest& hello) {
 EdgeError not_let_in(std::uint32_t uid, const Scope& scope) {
   return edge_error(HB_DENIED, "uid " + std::to_string(uid) + " may not enter scope " + scope.name +
                                    ": it is not one of those that the scope was made for; whoever runs the "
-                                   "node names them: hipbrokerctl scope add " +
-                                   scope.name + " --uid " + std::to_string(uid));
+                                   "node can make it anew with this uid named, which ends what is in it");
 }
 
 }  // namespace

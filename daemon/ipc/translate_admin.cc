@@ -2,6 +2,8 @@
 // Copyright (c) 2026 the hipbroker authors
 #include "ipc/translate_admin.h"
 
+#include <algorithm>
+
 #include "hipbroker/v1/broker.pb.h"
 #include "ipc/translate_reply.h"
 #include "ipc/translate_reply_parts.h"
@@ -20,6 +22,8 @@ Result<Amounts> amounts_of(const Fields& fields) {
     const auto resource = core::resource_of(field.resource());
     if (!resource)
       return invalid("\"" + escape_for_display(field.resource()) + "\" is no resource that can be limited");
+    if (std::any_of(out.begin(), out.end(), [&](const auto& one) { return one.first == *resource; }))
+      return invalid("\"" + field.resource() + "\" is limited twice; say it once");
     out.emplace_back(*resource, field.limit());
   }
   return out;
@@ -42,6 +46,16 @@ Result<std::string> scope_of(const std::string& name, bool may_be_main) {
   return name;
 }
 
+// What the edge counts it counts for each uid.
+bool is_of_each(core::Resource resource) {
+  return resource == core::Resource::kRequests || resource == core::Resource::kConnects;
+}
+
+tl::unexpected<EdgeError> not_of_all(core::Resource resource) {
+  const std::string key(core::text_of(resource).key);
+  return invalid("\"" + key + "\" is limited for each uid, not for a scope as a whole; limit it for each");
+}
+
 Result<AdminRequest> request_of(const v1::ScopeAdd& message) {
   if (static_cast<std::size_t>(message.uids_size()) > limits::kScopeUids)
     return too_much("uids of a scope", static_cast<std::uint64_t>(message.uids_size()), limits::kScopeUids);
@@ -54,6 +68,8 @@ Result<AdminRequest> request_of(const v1::ScopeAdd& message) {
   auto each = amounts_of(message.each());
   if (!total) return tl::unexpected(std::move(total.error()));
   if (!each) return tl::unexpected(std::move(each.error()));
+  for (const auto& [resource, most] : *total)
+    if (is_of_each(resource)) return not_of_all(resource);
   out.total = std::move(*total);
   out.each = std::move(*each);
   return AdminRequest(std::move(out));
@@ -95,6 +111,8 @@ Result<AdminRequest> request_of(const v1::QuotaSet& message) {
   if (message.who_case() == v1::QuotaSet::kGid) out.gid = message.gid();
   auto limits = amounts_of(message.limits());
   if (!limits) return tl::unexpected(std::move(limits.error()));
+  for (const auto& [resource, most] : *limits)
+    if (!out.uid && !out.gid && is_of_each(resource)) return not_of_all(resource);
   out.limits = std::move(*limits);
   out.clear = message.clear();
   return AdminRequest(std::move(out));

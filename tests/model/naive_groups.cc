@@ -74,6 +74,10 @@ bool NaiveModel::layouts_differ(std::uint64_t number) const {
 hb_status NaiveModel::exchange_status(std::uint64_t number) const {
   const auto& ranks = groups.at(number).ranks;
   const auto& first = ranks.begin()->second;
+  for (const auto& [rank, member] : ranks) {
+    const Rights rights = sessions.at(member.session).who.rights;
+    if (!rights.allows(Verb::kExport) || !rights.allows(Verb::kAcquire)) return HB_DENIED;
+  }
   if (worlds_differ(number)) return HB_MISMATCH;
   for (const auto& [rank, member] : ranks)
     if (member.agreement != first.agreement) return HB_MISMATCH;

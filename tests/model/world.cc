@@ -80,7 +80,6 @@ std::optional<Verb> verb_of(Op op) {
     case Op::kAcquireName:
     case Op::kAcquireTicket:
     case Op::kWait:
-    case Op::kJoin:
       return Verb::kAcquire;
     case Op::kList:
     case Op::kShow:
@@ -143,7 +142,8 @@ void World::carry_out(Actor& actor, const Command& c) {
   const Principal& principal = who_is(actor);
   if (const auto verb = verb_of(c.op()); verb && !principal.admin && !principal.rights.allows(*verb))
     return forbidden(actor, *verb);
-  if (c.op() == Op::kMakeTicket && !principal.admin)  // of an export or of a lease
+  // Of an export or of a lease; a rank of a group needs both.
+  if ((c.op() == Op::kMakeTicket || c.op() == Op::kJoin) && !principal.admin)
     for (const Verb verb : {Verb::kExport, Verb::kAcquire})
       if (!principal.rights.allows(verb)) return forbidden(actor, verb);
   switch (c.op()) {

@@ -104,14 +104,35 @@ TEST_F(RightsTest, PersistAndRevoke) {
   EXPECT_EQ(status_of(ask(session, RevokeRequest{out.id, 0})), HB_OK);
 }
 
-TEST_F(RightsTest, JoiningAGroupIsAnAcquire) {
+TEST_F(RightsTest, JoiningAGroupGivesAndTakes) {
   const Exported out = exported(session, simple("kv"));
-  without(Verb::kAcquire);
   JoinRequest join;
   join.name = "heap";
   join.world = 1;
   join.offer = out.id;
+  without(Verb::kAcquire);
   expect_denied(join, "acquire");
+  without(Verb::kExport);
+  expect_denied(join, "export");
+}
+
+TEST_F(RightsTest, ARankThatWaitedIsJudgedByItsRightsAtTheMeeting) {
+  const SessionId other = connect(1000);
+  JoinRequest join;
+  join.name = "heap";
+  join.world = 2;
+  join.wait_ns = 10 * kSecond;
+  join.offer = exported(session, simple("mine")).id;
+  const std::uint64_t waiting = send(session, join);
+  without(Verb::kAcquire);
+  join.rank = 1;
+  join.offer = exported(other, simple("theirs")).id;
+  const ReplyBody last = ask(other, join);
+  EXPECT_EQ(status_of(last), HB_DENIED);
+  EXPECT_THAT(error_of(last).message, HasSubstr("rank 0"));
+  ASSERT_NE(answer_to(session, waiting), nullptr);
+  EXPECT_EQ(status_of(answer_to(session, waiting)->body), HB_DENIED);
+  EXPECT_EQ(counters().leases, 0u);
 }
 
 TEST_F(RightsTest, ThePolicyBindsNoAdmin) {
