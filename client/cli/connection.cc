@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <string>
+#include <vector>
 
 #include "exit_codes.h"
 #include "text.h"
@@ -65,8 +68,36 @@ Failure failure_of(hb_status status, const hb_error& error) {
   return {exit_code_of(status), fmt::format("{} ({})", text, hb_status_name(status)), cause};
 }
 
+namespace {
+
+// As hipbroker.h says of hb_client_options.socket.
+std::vector<std::string> sockets_of(const Options& options) {
+  if (!options.socket.empty()) return {options.socket};
+  const char* named = std::getenv("HIPBROKER_SOCKET");
+  if (named != nullptr && *named != '\0') return {named};
+  std::vector<std::string> paths{"/run/hipbroker/broker.sock"};
+  const char* dir = std::getenv("XDG_RUNTIME_DIR");
+  if (dir != nullptr && *dir == '/') paths.push_back(std::string(dir) + "/hipbroker/broker.sock");
+  return paths;
+}
+
+}  // namespace
+
 Connection Connection::open(const Options& options) {
   const std::uint64_t deadline = deadline_of(options.timeout_s);
+  // The admin does not go through the other socket: who has used that up must not keep the admin out.
+  if (options.view == View::kAdmin) {
+    for (const std::string& socket : sockets_of(options)) {
+      const Opened admin = open_at(admin_socket_beside(socket).c_str(), deadline);
+      if (admin.status == HB_NO_DAEMON) continue;
+      if (admin.status != HB_OK) break;
+      Connection connection(admin.client, deadline);
+      hb_error error = HB_ERROR_INIT;
+      check(hb_client_get_info(connection.client(), &connection.info_, &error), error);
+      if (connection.info_.admin != 0) return connection;
+      break;
+    }
+  }
   Opened opened = open_at(options.socket.empty() ? nullptr : options.socket.c_str(), deadline);
   check(opened.status, opened.error);
   Connection connection(opened.client, deadline);

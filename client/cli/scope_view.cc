@@ -46,6 +46,8 @@ std::string scope_removed_text(const std::string& name, const hb_scope_removed& 
   if (removed.tickets != 0 || removed.groups != 0)
     out += fmt::format("{} and {} ended with it\n", plural(removed.tickets, "ticket"),
                        plural(removed.groups, "group"));
+  if (removed.exports != 0 || removed.sessions != 0)
+    out += "what its processes have mapped they keep until they unmap it or end\n";
   return out;
 }
 

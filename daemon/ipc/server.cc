@@ -66,9 +66,12 @@ std::uint64_t Server::sessions_of(core::ScopeId scope) const {
 // The admin socket may use the reserve: who looks for the cause of a full table must get in.
 bool Server::may_accept(bool admin) { return admin || engine_.has_room(engine_.config().fds_per_session); }
 
+// What the policy allows is asked at the Hello, in the core: until then one may have as many as the built-in
+// limit, where the policy gives less.
 std::uint64_t Server::sessions_of_one(const Door& door, std::uint32_t uid) const {
   const std::uint64_t half = std::max<std::uint64_t>(8, engine_.session_budget() / 2);
-  return std::min(engine_.limit_at_the_door(*door.scope, uid, core::Resource::kSessions), half);
+  const std::uint64_t most = engine_.limit_at_the_door(*door.scope, uid, core::Resource::kSessions);
+  return std::min(std::max<std::uint64_t>(most, limits::kUidSessions), half);
 }
 
 void Server::accepted(UniqueFd socket, const Door& door) {

@@ -89,7 +89,7 @@ TEST_F(CliAudit, S10RefusalsAreToldOnceAndCounted) {
   // Those that were counted are told at the end of the period, here of the daemon.
   daemon().process().signal(SIGTERM);
   ASSERT_TRUE(daemon().process().wait());
-  EXPECT_THAT(daemon().log(), HasSubstr("\"count\":49}"));
+  EXPECT_THAT(daemon().log_with("\"count\":49}"), HasSubstr("\"count\":49}"));
 }
 
 TEST_F(CliAudit, S10WhatTheEdgeRefuses) {
@@ -201,7 +201,8 @@ TEST_F(CliAudit, S10NobodyBuriesTheRecordsOfOthers) {
   }
   daemon().process().signal(SIGTERM);
   ASSERT_TRUE(daemon().process().wait());
-  EXPECT_THAT(daemon().log(), HasSubstr("\"event\":\"left-out\",\"scope\":\"main\",\"uid\":0"));
+  EXPECT_THAT(daemon().log_with("\"event\":\"left-out\",\"scope\":\"main\",\"uid\":0"),
+              HasSubstr("\"event\":\"left-out\",\"scope\":\"main\",\"uid\":0"));
 }
 
 TEST_F(CliAudit, EveryRecordIsInTheLogToo) {

@@ -264,7 +264,8 @@ class DaemonMapped : public Containers {
 };
 
 TEST_F(DaemonMapped, UidsWithoutANumberMatchNothing) {
-  EXPECT_THAT(daemon().log(), HasSubstr("in a user namespace of 65536 uids"));
+  EXPECT_THAT(daemon().log_with("in a user namespace of 65536 uids"),
+              HasSubstr("in a user namespace of 65536 uids"));
   Actor owner(daemon(), as(101'001));
   EXPECT_EQ(owner.ok("info").number("uid"), 1001u);
   owner.ok("objects", {{"fds", "a"}, {"first", 7}});

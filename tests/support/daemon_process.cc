@@ -18,6 +18,7 @@
 
 #include "support/fd_census.h"
 #include "support/raw_peer.h"
+#include "support/wait.h"
 
 namespace hb::test {
 
@@ -89,6 +90,11 @@ DaemonProcess::~DaemonProcess() {
     ADD_FAILURE() << "hipbrokerd " << describe_exit(*status) << ":\n" << log();
   else if (testing::Test::HasFailure())
     std::fprintf(stderr, "log of hipbrokerd:\n%s\n", log().c_str());
+}
+
+std::string DaemonProcess::log_with(const std::string& text) const {
+  static_cast<void>(poll_until([&] { return log().find(text) != std::string::npos; }));
+  return log();
 }
 
 std::vector<std::string> DaemonProcess::fds() const {

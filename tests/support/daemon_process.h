@@ -38,6 +38,8 @@ class DaemonProcess {
   [[nodiscard]] const TempDir& dir() const { return dir_; }
   [[nodiscard]] std::string policy_file() const { return dir_ / "policy/policy.toml"; }
   [[nodiscard]] std::string log() const { return read_file(log_path_); }
+  // Waits until it holds that text: a thread writes it. The log as it is then.
+  [[nodiscard]] std::string log_with(const std::string& text) const;
   [[nodiscard]] Process& process() { return process_; }
 
   [[nodiscard]] std::uint64_t resident() const { return resident_bytes(pid()); }

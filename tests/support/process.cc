@@ -93,7 +93,7 @@ Process::Process(const std::vector<std::string>& argv, const ProcessOptions& opt
     if (failed == nullptr) {
       // The leak check stops the process's threads by ptrace: the filter kills it for that, and under another
       // uid it waits for ever.
-      if (options.uid || options.forbid_fd_theft || options.namespaces.flags != 0) {
+      if (options.uid || options.forbid_fd_theft || options.namespaces.flags != 0 || !options.leak_check) {
         const char* asan = ::getenv("ASAN_OPTIONS");
         const std::string with = std::string(asan != nullptr ? asan : "") + ":detect_leaks=0";
         ::setenv("ASAN_OPTIONS", with.c_str(), 1);

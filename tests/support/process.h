@@ -26,6 +26,7 @@ struct ProcessOptions {
   std::optional<std::uint64_t> nofile;       // hard, and soft unless that is given
   std::optional<std::uint64_t> nofile_soft;  // with nofile only
   Namespaces namespaces;                     // before the uid changes, which is then one inside
+  bool leak_check = true;        // by a sanitizer: it stops all threads, and waits for one inside a close
   bool forbid_fd_theft = false;  // a seccomp filter kills it on pidfd_getfd, ptrace, process_vm_readv
   std::vector<std::pair<std::string, std::string>> env;  // added; "" removes
 };
