@@ -3,6 +3,7 @@
 #include "core/lookup.h"
 
 #include <algorithm>
+#include <map>
 
 #include "core/access_rules.h"
 #include "core/failure.h"
@@ -102,22 +103,63 @@ tl::expected<Found, Error> find_by_id(const Core& core, const Principal& who, Ex
   return tl::unexpected(failure(HB_NOT_FOUND, "no export ", id.value, " that uid ", who.uid, " may read"));
 }
 
+namespace {
+
+// What a name stands for to somebody who looks: what bears it, else what is held still, else what bore it
+// last.
+enum class Known { kCurrent, kHeld, kRemembered, kNot };
+struct Looked {
+  Known known = Known::kNot;
+  std::uint32_t slot = kNoSlot;
+};
+
+Looked look_at(const Core& core, const Principal& who, const Name& name) {
+  const auto seen = [&](std::uint32_t slot) {
+    return slot != kNoSlot && may_see(core.exports, core.exports.at(slot), who);
+  };
+  if (seen(name.current)) return {Known::kCurrent, name.current};
+  std::size_t searched = 0;
+  for (std::uint32_t slot = name.held; slot != kNoSlot && searched < limits::kListEntries;
+       slot = core.exports.at(slot).of_session.next, ++searched)
+    if (seen(slot)) return {Known::kHeld, slot};
+  if (seen(name.latest)) return {Known::kRemembered, name.latest};
+  return {};
+}
+
+// The admin's name is of any scope, as long as one alone has it.
+tl::expected<std::uint32_t, Error> find_name_anywhere(const Core& core, const Principal& who,
+                                                      const NameRef& ref) {
+  Looked best;
+  std::map<std::uint64_t, std::string> scopes;  // that have the best
+  for (const auto& [id, scope] : core.accounts.scopes()) {
+    const Name* const name = core.exports.find_name(scope.id, ref.owner_uid.value_or(who.uid), ref.name);
+    if (name == nullptr) continue;
+    const Looked looked = look_at(core, who, *name);
+    if (looked.known > best.known || looked.known == Known::kNot) continue;
+    if (looked.known < best.known) scopes.clear();
+    if (looked.known < best.known || scopes.empty() || id < scopes.begin()->first) best = looked;
+    scopes.emplace(id, scope.name);
+  }
+  if (best.known == Known::kNot) return tl::unexpected(no_such_name(who, ref));
+  if (scopes.size() == 1 || best.known == Known::kRemembered) return best.slot;
+  std::string text;
+  for (const auto& [id, scope] : scopes) text += (text.empty() ? "" : ", ") + scope;
+  return tl::unexpected(failure(HB_INVALID, "several scopes have an export named \"",
+                                escape_for_display(ref.name), "\" of uid ", ref.owner_uid.value_or(who.uid),
+                                ": ", text, "; name it by its id, which a list tells"));
+}
+
+}  // namespace
+
 tl::expected<std::uint32_t, Error> find_to_look(const Core& core, const Principal& who,
                                                 const Target& target) {
   if (const auto* ref = std::get_if<NameRef>(&target)) {
     const auto name = name_of(core, who, *ref);
     if (!name) return tl::unexpected(name.error());
-    if (*name == nullptr) return tl::unexpected(no_such_name(who, *ref));
-    const auto seen = [&](std::uint32_t slot) {
-      return slot != kNoSlot && may_see(core.exports, core.exports.at(slot), who);
-    };
-    if (seen((*name)->current)) return (*name)->current;
-    std::size_t searched = 0;
-    for (std::uint32_t slot = (*name)->held; slot != kNoSlot && searched < limits::kListEntries;
-         slot = core.exports.at(slot).of_session.next, ++searched)
-      if (seen(slot)) return slot;
-    if (seen((*name)->latest)) return (*name)->latest;
-    return tl::unexpected(no_such_name(who, *ref));
+    if (who.admin) return find_name_anywhere(core, who, *ref);
+    const Looked looked = *name == nullptr ? Looked{} : look_at(core, who, **name);
+    if (looked.known == Known::kNot) return tl::unexpected(no_such_name(who, *ref));
+    return looked.slot;
   }
   if (const auto* id = std::get_if<ExportId>(&target)) {
     const Export* e = core.exports.find(*id);

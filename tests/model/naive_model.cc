@@ -3,6 +3,8 @@
 #include "model/naive_model.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "wire/limits.h"
 
@@ -135,21 +137,40 @@ NaiveFound NaiveModel::look(const Principal& who, const NaiveAim& aim) const {
   }
   const auto* name = std::get_if<NameRef>(&aim.target);
   if (name == nullptr) return find(who, aim);
-  // What bears it; else what was taken last of those that are held still; else the last one that bore it.
-  const NameKey key{who.scope.value, name->owner_uid.value_or(who.uid), name->name};
+  if (!who.admin) return look_in(who.scope.value, who, *name).second;
+  // The admin's name is of any scope: the best there is, if one alone has it.
+  std::set<std::uint64_t> scopes;
+  for (const auto& [id, e] : exports) scopes.insert(e.scope);
+  std::vector<std::pair<int, NaiveFound>> found;
+  for (const std::uint64_t scope : scopes)
+    if (const auto one = look_in(scope, who, *name); one.second.status == HB_OK) found.push_back(one);
+  if (found.empty()) return {HB_NOT_FOUND};
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (found.size() > 1 && found[0].first == found[1].first && found[0].first < 2) return {HB_INVALID};
+  return found[0].second;
+}
+
+// With how good it is: 0 what bears it, 1 what was taken last of those that are held still, 2 the last one
+// that bore it.
+std::pair<int, NaiveFound> NaiveModel::look_in(std::uint64_t scope, const Principal& who,
+                                               const NameRef& name) const {
+  const NameKey key{scope, name.owner_uid.value_or(who.uid), name.name};
+  if (const std::uint64_t now = bearer(scope, std::get<1>(key), name.name);
+      now != 0 && may_see(exports.at(now), who))
+    return {0, {HB_OK, now}};
   std::vector<std::uint64_t> in_order;
   for (const auto& [id, e] : exports)
     if (name_key(e) == key && e.ended() && is_held(id)) in_order.push_back(id);
   std::sort(in_order.begin(), in_order.end(), [&](std::uint64_t a, std::uint64_t b) {
     return exports.at(a).end_order > exports.at(b).end_order;
   });
-  if (const std::uint64_t now = bearer(std::get<0>(key), std::get<1>(key), name->name); now != 0)
-    in_order.insert(in_order.begin(), now);
-  if (const auto known = names_.find(key); known != names_.end() && exports.contains(known->second.latest))
-    in_order.push_back(known->second.latest);
   for (const std::uint64_t id : in_order)
-    if (may_see(exports.at(id), who)) return {HB_OK, id};
-  return {HB_NOT_FOUND};
+    if (may_see(exports.at(id), who)) return {1, {HB_OK, id}};
+  if (const auto known = names_.find(key); known != names_.end() && exports.contains(known->second.latest) &&
+                                           may_see(exports.at(known->second.latest), who))
+    return {2, {HB_OK, known->second.latest}};
+  return {2, {HB_NOT_FOUND}};
 }
 
 hb_status NaiveModel::own(std::uint64_t session, std::uint64_t id) const {

@@ -339,6 +339,8 @@ class NaiveModel {
   [[nodiscard]] NaiveFound by_key(const core::Principal& who, const NaiveKey& key) const;
   [[nodiscard]] NaiveFound by_name(const core::Principal& who, const core::NameRef& name) const;
   [[nodiscard]] NaiveFound by_id(const core::Principal& who, std::uint64_t id) const;
+  [[nodiscard]] std::pair<int, NaiveFound> look_in(std::uint64_t scope, const core::Principal& who,
+                                                   const core::NameRef& name) const;
   [[nodiscard]] core::Level level_of(const NaiveExport& e, const core::Principal& who, std::uint64_t offset,
                                      std::uint64_t length) const;
   void tell(std::uint64_t lease, core::EventKind kind, core::ChunkRun run = {});

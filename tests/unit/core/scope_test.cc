@@ -89,6 +89,21 @@ TEST_F(ScopeTest, TakenAwayItLeavesNothing) {
   EXPECT_EQ(refused.error().status, HB_GONE);
 }
 
+TEST_F(ScopeTest, TheAdminsNameIsOfAnyScopeThatAloneHasIt) {
+  const SessionId admin = connect_admin();
+  const Exported only = exported(here, simple("only"));
+  EXPECT_EQ(std::get<Shown>(ask(admin, ShowRequest{NameRef{"only", 0}, 0})).info.view.id, only.id);
+  exported(here, simple("both"));
+  const Exported other = exported(there, simple("both"));
+  const ReplyBody refused = ask(admin, RevokeRequest{NameRef{"both", 0}, 0});
+  EXPECT_EQ(status_of(refused), HB_INVALID);
+  EXPECT_THAT(error_of(refused).message, testing::HasSubstr("scope-1, scope-2"));
+  EXPECT_EQ(counters().exports, 3u);
+  EXPECT_EQ(status_of(ask(admin, RevokeRequest{other.id, 0})), HB_OK);
+  EXPECT_EQ(status_of(ask(admin, RevokeRequest{NameRef{"both", 0}, 0})), HB_OK);  // the one that is left
+  EXPECT_EQ(status_of(ask(admin, ShowRequest{NameRef{"nowhere", 0}, 0})), HB_NOT_FOUND);
+}
+
 TEST_F(ScopeTest, TheMainOneStays) {
   const SessionId session = connect(1000);
   exported(session, simple("kv"));
