@@ -36,7 +36,7 @@ add_library(hb_policy STATIC
 target_link_libraries(hb_policy PUBLIC hb_core hb_conf PRIVATE hb_build)
 
 add_library(hb_ipc STATIC
-  ipc/audit_admin.cc ipc/connect_rate.cc ipc/doorbell.cc ipc/engine.cc ipc/engine_descriptors.cc ipc/far_receive.cc ipc/handle_store.cc
+  ipc/administration.cc ipc/audit_admin.cc ipc/connect_rate.cc ipc/doorbell.cc ipc/engine.cc ipc/engine_descriptors.cc ipc/far_receive.cc ipc/handle_store.cc
   ipc/in_flight.cc ipc/listener.cc ipc/method_table.cc ipc/outbox.cc ipc/scope_directory.cc ipc/server.cc
   ipc/session.cc ipc/session_requests.cc ipc/session_send.cc ipc/socket_path.cc
   ipc/translate_admin.cc ipc/translate_reply.cc ipc/translate_reply_life.cc ipc/translate_reply_share.cc ipc/translate_request.cc

@@ -35,23 +35,6 @@ core::LimitSet total_of(const RuntimeState& state, const std::string& scope) {
   return total;
 }
 
-std::string text_of(const StoredOverride& whose) {
-  const std::string scope = "scope " + whose.scope;
-  if (whose.uid) return "uid " + std::to_string(*whose.uid) + " in " + scope;
-  if (whose.gid) return "gid " + std::to_string(*whose.gid) + " in " + scope;
-  return scope;
-}
-
-std::string text_of(const ipc::Amounts& limits) {
-  std::string out;
-  for (const auto& [resource, most] : limits) {
-    if (!out.empty()) out += ", ";
-    out += std::string(core::text_of(resource).key) + " ";
-    out += most == UINT64_MAX ? "unlimited" : std::to_string(most);
-  }
-  return out.empty() ? "no limits of its own" : out;
-}
-
 bool same_whom(const StoredOverride& a, const StoredOverride& b) {
   return a.scope == b.scope && a.uid == b.uid && a.gid == b.gid;
 }
@@ -91,7 +74,7 @@ tl::expected<ipc::QuotaWasSet, ipc::EdgeError> QuotaAdministration::set(ipc::Quo
     std::erase_if(found->limits, [resource = resource](const auto& one) { return one.first == resource; });
     found->limits.emplace_back(resource, most);
   }
-  const std::string text = text_of(found->limits);
+  const std::string text = found->limits.empty() ? "no limits of its own" : ipc::text_of(found->limits);
   if (found->limits.empty()) overrides.erase(found);
 
   if (const auto saved = save_runtime_state(parts_.state_file, parts_.state); !saved) {
@@ -100,7 +83,8 @@ tl::expected<ipc::QuotaWasSet, ipc::EdgeError> QuotaAdministration::set(ipc::Quo
         edge_error(HB_SYSTEM, "nothing was set, the next daemon would not know of it: " + saved.error()));
   }
   const std::uint64_t sessions = put_into_effect(whose);
-  observe::log(observe::Level::kInfo, "quota of " + text_of(whose) + " is set: " + text +
+  observe::log(observe::Level::kInfo, "quota of " + ipc::text_of_whose(whose.scope, whose.uid, whose.gid) +
+                                          " is set: " + text +
                                           "; live sessions: " + std::to_string(sessions));
   return ipc::QuotaWasSet{sessions};
 }

@@ -189,17 +189,15 @@ std::optional<Broker::ScopeUse> Broker::scope_use(ScopeId scope) const {
   return ScopeUse{found->name, found->used.all(), found->total};
 }
 
-Broker::ScopeUse Broker::remove_scope(ScopeId scope, Time now, Effects& out) {
+void Broker::remove_scope(ScopeId scope, Time now, Effects& out) {
   Core& core = state_->core;
-  const ScopeUse use = scope_use(scope).value_or(ScopeUse{});
-  if (!scope || core.accounts.find_scope(scope) == nullptr) return use;
+  if (!scope || core.accounts.find_scope(scope) == nullptr) return;
   for (std::uint32_t slot = 0; slot < core.sessions.slots(); ++slot)
     if (core.sessions.live(slot) && core.sessions.at(slot).principal.scope == scope)
       disconnect(core.sessions.id_of(slot), now, out);
   Call call{core, now, out};
   end_scope(call, scope);
   core.accounts.remove_scope(scope);
-  return use;
 }
 
 void Broker::set_terms(SessionId id, Rights rights, std::shared_ptr<const LimitSet> limits) {

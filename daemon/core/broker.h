@@ -68,9 +68,8 @@ class Broker {
     LimitSet total;
   };
   [[nodiscard]] std::optional<ScopeUse> scope_use(ScopeId scope) const;
-  // Sessions, exports, tickets, groups, and what was remembered of them: nothing is left. What they used is
-  // returned; not the main one.
-  ScopeUse remove_scope(ScopeId scope, Time now, Effects& out);
+  // Sessions, exports, tickets, groups, and what was remembered of them: nothing is left. Not the main one.
+  void remove_scope(ScopeId scope, Time now, Effects& out);
 
   // The policy was read anew: what a live session may do and use from now on. What exists stays.
   void set_terms(SessionId session, Rights rights, std::shared_ptr<const LimitSet> limits);

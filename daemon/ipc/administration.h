@@ -20,6 +20,7 @@
 namespace hb::ipc {
 
 using Amounts = std::vector<std::pair<core::Resource, std::uint64_t>>;  // limits
+[[nodiscard]] std::string text_of(const Amounts& limits);               // "bytes 4096, exports unlimited"
 struct Use {
   core::Resource resource{};
   std::uint64_t used = 0;
@@ -101,6 +102,9 @@ struct QuotaSet {
   Amounts limits;
   bool clear = false;
 };
+// "uid 1001 in scope main", "scope job7"
+[[nodiscard]] std::string text_of_whose(const std::string& scope, std::optional<std::uint32_t> uid,
+                                        std::optional<std::uint32_t> gid);
 struct QuotaWasSet {
   std::uint64_t sessions = 0;
 };

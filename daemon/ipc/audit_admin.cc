@@ -7,15 +7,6 @@
 namespace hb::ipc {
 namespace {
 
-std::string text_of(const Amounts& limits) {
-  std::string out;
-  for (const auto& [resource, most] : limits) {
-    if (!out.empty()) out += ", ";
-    out += std::string(core::text_of(resource).key) + " " + std::to_string(most);
-  }
-  return out;
-}
-
 core::Audit scope_added(const ScopeAdd& asked, const ScopeAdded& added) {
   core::Audit audit;
   audit.kind = core::AuditKind::kScopeAdded;
@@ -40,15 +31,9 @@ core::Audit scope_removed(const ScopeRemove& asked, const ScopeRemoved& removed)
 }
 
 core::Audit quota_set(const QuotaSet& asked, const QuotaWasSet& set) {
-  const std::string scope = asked.scope.empty() ? "main" : asked.scope;
   core::Audit audit;
   audit.kind = core::AuditKind::kQuotaSet;
-  if (asked.uid)
-    audit.who = "uid " + std::to_string(*asked.uid) + " in scope " + scope;
-  else if (asked.gid)
-    audit.who = "gid " + std::to_string(*asked.gid) + " in scope " + scope;
-  else
-    audit.who = "scope " + scope;
+  audit.who = text_of_whose(asked.scope.empty() ? "main" : asked.scope, asked.uid, asked.gid);
   if (asked.clear) audit.reason = "what was set before was cleared";
   if (!asked.limits.empty()) audit.reason += (asked.clear ? "; " : "") + text_of(asked.limits);
   audit.count = set.sessions;

@@ -9,19 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "cli/run_ctl.h"
+#include "cli/ctl_fixture.h"
 #include "support/fixture.h"
 
 namespace hb::test {
 
-class AuditFixture : public DaemonTest {
+class AuditFixture : public WithCtl<> {
  protected:
-  using DaemonTest::DaemonTest;
+  using WithCtl::WithCtl;
 
-  Ran ctl(std::vector<std::string> arguments, const ProcessOptions& options = {}) {
-    arguments.insert(arguments.begin(), {"--socket", daemon().socket(), "--timeout", "15"});
-    return run_ctl(arguments, options);
-  }
   std::vector<nlohmann::json> records(std::vector<std::string> arguments = {}) {
     arguments.insert(arguments.begin(), {"audit", "--json"});
     const Ran ran = ctl(arguments);

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/run_ctl.h"
+#include "cli/ctl_fixture.h"
 #include "support/actor.h"
 #include "support/fixture.h"
 
@@ -36,13 +36,9 @@ scope = ["main"]
   return options;
 }
 
-class CliPolicy : public DaemonTest {
+class CliPolicy : public WithCtl<> {
  protected:
-  CliPolicy() : DaemonTest(with_policy()) {}
-  Ran ctl(std::vector<std::string> arguments, const ProcessOptions& options = {}) {
-    arguments.insert(arguments.begin(), {"--socket", daemon().socket(), "--timeout", "15"});
-    return run_ctl(arguments, options);
-  }
+  CliPolicy() : WithCtl(with_policy()) {}
   std::string at(int line) { return daemon().policy_file() + ":" + std::to_string(line) + ": "; }
 };
 

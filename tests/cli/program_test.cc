@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cli/run_ctl.h"
+#include "cli/ctl_fixture.h"
 #include "hipbroker/hipbroker.h"
 #include "support/fixture.h"
 
@@ -74,19 +74,7 @@ class Sharing {
   hb_export_info info_ = HB_EXPORT_INFO_INIT;
 };
 
-class CliProgram : public DaemonTest {
- protected:
-  Ran ctl(std::vector<std::string> arguments, const ProcessOptions& options = {}) {
-    arguments.insert(arguments.begin(), {"--socket", daemon().socket(), "--timeout", "15"});
-    return run_ctl(arguments, options);
-  }
-  json ctl_json(std::vector<std::string> arguments) {
-    arguments.push_back("--json");
-    const Ran ran = ctl(std::move(arguments));
-    EXPECT_EQ(ran.exit_code, 0) << ran.err;
-    return json::parse(ran.out);
-  }
-};
+class CliProgram : public WithCtl<> {};
 
 void expect_width(const std::string& text, std::size_t width) {
   std::istringstream in(text);

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "cli/run_ctl.h"
+#include "cli/ctl_fixture.h"
 #include "support/actor.h"
 #include "support/fixture.h"
 
@@ -21,18 +21,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-class CliScope : public DaemonTest {
+class CliScope : public WithCtl<> {
  protected:
-  Ran ctl(std::vector<std::string> arguments, const ProcessOptions& options = {}) {
-    arguments.insert(arguments.begin(), {"--socket", daemon().socket(), "--timeout", "15"});
-    return run_ctl(arguments, options);
-  }
-  json ctl_json(std::vector<std::string> arguments) {
-    arguments.push_back("--json");
-    const Ran ran = ctl(std::move(arguments));
-    EXPECT_EQ(ran.exit_code, 0) << ran.err;
-    return json::parse(ran.out);
-  }
   std::string directory(const std::string& scope) { return daemon().run_dir() + "/scopes/" + scope; }
 };
 

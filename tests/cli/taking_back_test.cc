@@ -10,7 +10,7 @@
 #include <future>
 #include <nlohmann/json.hpp>
 
-#include "cli/run_ctl.h"
+#include "cli/ctl_fixture.h"
 #include "hipbroker/hipbroker.h"
 #include "support/actor.h"
 #include "support/fixture.h"
@@ -23,18 +23,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-class CliTakingBack : public DaemonTest {
+class CliTakingBack : public WithCtl<> {
  protected:
-  Ran ctl(std::vector<std::string> arguments, const ProcessOptions& options = {}) {
-    arguments.insert(arguments.begin(), {"--socket", daemon().socket(), "--timeout", "15"});
-    return run_ctl(arguments, options);
-  }
-  json ctl_json(std::vector<std::string> arguments) {
-    arguments.push_back("--json");
-    const Ran ran = ctl(std::move(arguments));
-    EXPECT_EQ(ran.exit_code, 0) << ran.err;
-    return json::parse(ran.out);
-  }
   static std::string pid_of(const Actor& actor) { return "pid " + std::to_string(actor.pid()) + " "; }
 };
 

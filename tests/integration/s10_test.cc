@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "cli/run_ctl.h"
+#include "cli/ctl_fixture.h"
 #include "integration/quota_fixture.h"
 
 namespace hb::test {
@@ -21,20 +21,10 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
 
-class S10 : public QuotaTest {
+class S10 : public WithCtl<QuotaTest> {
  protected:
-  S10() : QuotaTest(with_quotas("")) {}
+  S10() : WithCtl(with_quotas("")) {}
 
-  Ran ctl(std::vector<std::string> arguments, const ProcessOptions& options = {}) {
-    arguments.insert(arguments.begin(), {"--socket", daemon().socket(), "--timeout", "15"});
-    return run_ctl(arguments, options);
-  }
-  json ctl_json(std::vector<std::string> arguments) {
-    arguments.emplace_back("--json");
-    const Ran ran = ctl(std::move(arguments));
-    EXPECT_EQ(ran.exit_code, 0) << ran.err;
-    return json::parse(ran.out, nullptr, false);
-  }
   // Many exports of one object: each is its own record, no descriptor.
   static void share_many(RawPeer& peer, int object, int count) {
     for (int i = 0; i < count; ++i)

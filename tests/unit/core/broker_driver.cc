@@ -53,11 +53,10 @@ void BrokerDriver::disconnect(SessionId session) {
   settle();
 }
 
-Broker::ScopeUse BrokerDriver::remove_scope(std::uint64_t scope) {
+void BrokerDriver::remove_scope(std::uint64_t scope) {
   effects.clear();
-  Broker::ScopeUse use = broker.remove_scope(ScopeId{scope}, now, effects);
+  broker.remove_scope(ScopeId{scope}, now, effects);
   settle();
-  return use;
 }
 
 void BrokerDriver::advance(std::uint64_t ns) {

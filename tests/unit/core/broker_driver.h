@@ -32,7 +32,7 @@ class BrokerDriver {
   core::SessionId connect(std::uint32_t uid, std::vector<std::uint32_t> groups = {}, std::uint64_t scope = 0);
   core::SessionId connect_admin();
   void disconnect(core::SessionId session);
-  core::Broker::ScopeUse remove_scope(std::uint64_t scope);
+  void remove_scope(std::uint64_t scope);
   void advance(std::uint64_t ns);  // with a tick
 
   // Sends, and expects the answer at once.

@@ -70,7 +70,8 @@ TEST_F(ScopeTest, TakenAwayItLeavesNothing) {
   }
   const Exported other = exported(there, simple("kv"));
   EXPECT_EQ(counters().exports, 3u);
-  const Broker::ScopeUse removed = remove_scope(1);
+  const Broker::ScopeUse removed = broker.scope_use(ScopeId{1}).value();
+  remove_scope(1);
   EXPECT_EQ(removed.name, "scope-1");
   EXPECT_EQ(removed.used[static_cast<std::size_t>(Resource::kExports)], 2u);
   EXPECT_EQ(removed.used[static_cast<std::size_t>(Resource::kTickets)], 1u);
