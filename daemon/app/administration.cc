@@ -43,6 +43,7 @@ Answer Administration::carry_out(ipc::AdminRequest request) {
                         [&](const ipc::ScopeList& list) -> Answer { return scopes_.list(list.cursor); },
                         [&](ipc::QuotaSet& set) -> Answer { return quotas_.set(std::move(set)); },
                         [&](const ipc::AuditRead& asked) -> Answer { return read(audit_, asked); },
+                        [&](const ipc::Drain&) -> Answer { return ipc::Drained{}; },
                     },
                     request);
 }

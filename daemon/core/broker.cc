@@ -39,7 +39,8 @@ bool is_mutating(const Request& request) {
          std::holds_alternative<ClaimRequest>(request) ||
          std::holds_alternative<MakeTicketRequest>(request) ||
          std::holds_alternative<DropTicketRequest>(request) ||
-         std::holds_alternative<PublishRequest>(request) || std::holds_alternative<JoinRequest>(request);
+         std::holds_alternative<PublishRequest>(request) || std::holds_alternative<JoinRequest>(request) ||
+         std::holds_alternative<ReofferRequest>(request);
 }
 
 bool is_one_way(const Request& request) {
@@ -94,6 +95,7 @@ Outcome carry_out(Call& call, Asker& asker, Request& request) {
                         [&](const GroupAppendRequest& r) { return group_append(call, asker, r); },
                         [&](const LeaveRequest& r) { return leave(call, asker, r); },
                         [&](const QuotaListRequest& r) { return list_quotas(call, asker, r); },
+                        [&](const ReofferRequest& r) { return reoffer(call, asker, r); },
                     },
                     request);
 }

@@ -285,6 +285,9 @@ Result<core::Request> RequestReader::read(FrameType type, std::span<const std::b
     case FrameType::kCheckPolicy:
     case FrameType::kQuotaSet:
     case FrameType::kAuditRead:
+    case FrameType::kReoffer:
+    case FrameType::kDrain:
+    case FrameType::kResumed:
     case FrameType::kError:
       break;
   }

@@ -3,7 +3,8 @@
 //
 // Any body through the client's decoder: the first byte chooses the message, the rest is the body. What is
 // accepted points into the body, and is the same after being written and read again.
-#include "messages_codec.h"
+#include "messages.h"
+#include "wire/message_codec.h"
 #include "require.h"
 #include "unit/wire/message_values.h"
 
