@@ -96,7 +96,8 @@ tl::expected<void, std::string> RecordHeap::read_head(Report& report) const {
                           " on can read; this daemon reads " + std::to_string(kOldestFormat) + " to " +
                           std::to_string(kFormat));
   }
-  if (!without_check(load<std::uint64_t>(at + kCommittedAt))) {
+  // One at the end of the numbers could not be followed by another; nobody comes near.
+  if (without_check(load<std::uint64_t>(at + kCommittedAt)).value_or(UINT64_MAX) > kMostTransactions) {
     return tl::unexpected(
         std::string("the head of the memory of records is broken (number of the last transaction)"));
   }

@@ -30,6 +30,7 @@ inline constexpr std::size_t kSizeAt = 64;
 inline constexpr std::size_t kCommittedAt = 128;
 inline constexpr std::size_t kSlabsAt = 4096;
 inline constexpr std::size_t kMostSlabs = kHeadBytes - kSlabsAt;
+inline constexpr std::uint64_t kMostTransactions = std::uint64_t{1} << 47;
 inline constexpr char kMagic[8] = {'H', 'B', 'R', 'E', 'C', 'O', 'R', 'D'};
 
 struct Head {
