@@ -57,7 +57,7 @@ TEST_F(Managed, ItsSocketsOutliveIt) {
 TEST_F(Managed, DescriptorsThatItDoesNotKnowAreClosed) {
   manager_.hand_over("of another version", sealed_memfd(kPage, 1));
   const DaemonProcess daemon(options());
-  for (const std::string& fd : daemon.fds()) EXPECT_EQ(fd.find("hbtest"), std::string::npos) << fd;
+  for (const std::string& fd : daemon.fds()) EXPECT_EQ(fd.find("memfd:hbtest"), std::string::npos) << fd;
 }
 
 }  // namespace
