@@ -67,6 +67,19 @@ TEST_F(ParkingTest, TwiceIsOnceAndOutTwiceIsNoTrouble) {
 }
 
 // A queue takes 278 small messages: they are put together before that.
+TEST_F(ParkingTest, OneByOneFarMoreThanAQueueHasMessages) {
+  Parking::Options options{10'000};
+  options.queues = 1;
+  Parking parking(store_, options, holder_.lookup());
+  for (std::uint64_t id = 1; id <= 1000; ++id) {
+    const auto parked = parking.park(holder_.make(id, 1));
+    ASSERT_TRUE(parked) << id << ": " << parked.error();
+  }
+  NextDaemon next(manager_);
+  EXPECT_TRUE(next.each_is_its_own());
+  EXPECT_EQ(next.ids, holder_.ids());
+}
+
 TEST_F(ParkingTest, ManyOneByOneAreOneQueue) {
   Parking parking(store_, {10'000}, holder_.lookup());
   for (std::uint64_t id = 1; id <= 3000; ++id) {
