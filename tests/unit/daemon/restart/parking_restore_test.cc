@@ -19,7 +19,7 @@ namespace {
 const auto kAll = [](const ParkedEntry&) { return true; };
 
 // Field report B07: systemd hands the stored descriptors over in any order, and drops some.
-TEST_F(ParkingTest, OneEndOfAQueueIsLostAndAllElseIsRestored) {
+TEST_F(ParkingTest, B07_OneEndOfAQueueIsLostAndAllElseIsRestored) {
   Parking parking(store_, {10'000}, holder_.lookup());
   for (std::uint64_t id = 0; id < 1000; id += 100) ASSERT_TRUE(parking.park(holder_.make(id, 100)));
   ASSERT_EQ(parking.queues(), 5u);
@@ -204,7 +204,7 @@ HB_ROLE(parking_daemon) {
   return 0;
 }
 
-TEST_F(ParkingTest, StartedAgainInAnyOrder) {
+TEST_F(ParkingTest, B07_StartedAgainInAnyOrder) {
   manager_.listen("broker", dir_ / "broker.sock");
   manager_.hand_over("unknown", numbered(5));
   manager_.start({own_program(), "--role=parking_daemon"});
