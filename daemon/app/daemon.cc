@@ -112,7 +112,7 @@ std::optional<std::string> refuse_fd_limit(const os::FdLimit& limit, std::uint64
 }
 
 tl::expected<Places, Exit> open_places(const Settings& settings, const os::FdLimit& limit) {
-  auto activated = os::take_activated_sockets();
+  auto activated = os::take_inherited();
   if (!activated) return tl::unexpected(Exit{kExitLocal, {activated.error()}});
   const auto open = count_descriptors();
   if (!open) return tl::unexpected(Exit{kExitLocal, {open.error()}});
