@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+//
+// The engine at a start that goes on from an earlier daemon, and what a restart would mean now.
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+
+#include "ipc/engine.h"
+#include "os/handle_probe.h"
+
+namespace hb::ipc {
+namespace {
+
+// The lifetime that a request asks for.
+std::optional<core::Lifetime> lifetime_in(const core::Request& request) {
+  if (const auto* exported = std::get_if<core::ExportRequest>(&request)) return exported->lifetime;
+  if (const auto* claim = std::get_if<core::ClaimRequest>(&request)) return claim->lifetime;
+  if (const auto* reoffer = std::get_if<core::ReofferRequest>(&request)) return reoffer->lifetime;
+  return std::nullopt;
+}
+
+bool is_same(const core::HandleFacts& found, const core::Broker::Held& known) {
+  if (found.kind != known.kind) return false;
+  if (found.size_known && found.size != known.size) return false;
+  return !known.identity_known ||
+         (found.identity_known && found.device == known.device && found.inode == known.inode);
+}
+
+}  // namespace
+
+std::string Engine::restore(const core::RecordSet& records, const core::record::Floors& floors) {
+  std::string wrong = broker_->restore(records, monotonic_now());
+  if (wrong.empty()) return wrong;
+  broker_ = std::make_unique<core::Broker>(config_);
+  core::RecordSet nothing;
+  nothing.floors.emplace_back(core::RecordKey{core::RecordKind::kFloors, 0, 0}, floors);
+  if (const std::string again = broker_->restore(nothing, monotonic_now()); !again.empty()) {
+    broker_ = std::make_unique<core::Broker>(config_);
+    wrong += "; " + again;
+  }
+  return wrong;
+}
+
+std::vector<core::HandleId> Engine::adopt_handles(std::vector<restart::Restored>& parked) {
+  std::unordered_map<std::uint64_t, core::Broker::Held> missing;
+  for (const core::Broker::Held& held : broker_->held()) missing.emplace(held.handle.value, held);
+  for (restart::Restored& one : parked) {
+    if (one.entry.kind != restart::ParkedKind::kHandle || !one.fd) continue;
+    const auto known = missing.find(one.entry.id);
+    if (known == missing.end()) continue;
+    const core::Broker::Held& held = known->second;
+    if (Continuity::entry_of(held.handle, held.identity_known, held.device, held.inode) != one.entry) continue;
+    auto facts = os::probe_handle(one.fd, drivers_);
+    if (!facts || !is_same(*facts, held)) continue;
+    facts->id = held.handle;
+    if (handles_.restore(one.fd, *facts)) missing.erase(known);
+  }
+  handles_.finish_restoring();
+  std::vector<core::HandleId> lost;
+  lost.reserve(missing.size());
+  for (const auto& [id, held] : missing) lost.push_back(held.handle);
+  return lost;
+}
+
+void Engine::lose_handles(const std::vector<core::HandleId>& missing, core::Time until) {
+  if (missing.empty()) return;
+  broker_->lose_handles(missing, until, monotonic_now(), effects_);
+  carry_out();
+}
+
+void Engine::resume(const core::Broker::Restored& session, Recipient& recipient) {
+  const std::string scope = session.process ? session.process->scope_name : std::string();
+  sessions_.emplace(session.id, Live{&recipient, scope});
+}
+
+void Engine::await_owner(core::SessionId session, core::Time until) {
+  broker_->await_owner(session, until, monotonic_now(), effects_);
+  carry_out();
+}
+
+void Engine::lose_events() {
+  set_terms();
+  broker_->lose_events(effects_);
+  carry_out();
+}
+
+void Engine::note_edge(core::SessionId session, std::uint64_t edge) {
+  broker_->note_edge(session, edge);
+  continuity_->settle(*broker_);
+}
+
+std::optional<EdgeError> Engine::refuse_early(const core::Request& request) const {
+  const bool is_export = std::holds_alternative<core::ExportRequest>(request);
+  if (is_export && draining_) {
+    return edge_error(HB_BUSY,
+                      "hipbrokerd is drained before a restart and takes no new exports; try again when it was "
+                      "started anew, or hipbrokerctl drain --off");
+  }
+  if (lifetime_in(request) == core::Lifetime::kPersist && !continuity_->has_store()) {
+    return edge_error(HB_UNSUPPORTED,
+                      "lifetime persist needs a descriptor store, and this daemon has none (" +
+                          continuity_->why_no_store() +
+                          "): run it as a systemd service on the host, or take linger");
+  }
+  return std::nullopt;
+}
+
+void Engine::add_restart_counters(EdgeCounters& counters) const {
+  Continuity::State state = continuity_->state();
+  counters.restart_safe = state.safe;
+  counters.restart_reason = std::move(state.reason);
+  counters.parked = state.parked;
+  counters.parked_limit = state.parked_limit;
+  counters.store_entries = state.store_entries;
+  counters.store_entries_max = state.store_entries_max;
+  counters.records = state.records;
+  counters.records_bytes = state.records_bytes;
+  counters.restarts = state.restarts;
+  counters.awaited = broker_->awaited();
+  counters.draining = draining_;
+}
+
+Engine::Losses Engine::losses() const {
+  Losses losses;
+  const core::Counters counters = broker_->counters();
+  losses.uploads = counters.stagings;
+  std::vector<core::HandleId> unparked;
+  for (const core::Broker::Held& held : broker_->held())
+    if (!continuity_->is_parked(held.handle)) unparked.push_back(held.handle);
+  losses.exports = unparked.empty() ? 0 : broker_->exports_with(unparked);
+  for (const auto& [id, live] : sessions_) {
+    const core::Principal* principal = broker_->principal_of(id);
+    if (principal != nullptr && !principal->admin && !live.recipient->outlives()) ++losses.sessions;
+  }
+  return losses;
+}
+
+}  // namespace hb::ipc

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 the hipbroker authors
+#include "restart/record_codec.h"
+
+#include <utility>
+
+#include "wire/message_codec.h"
+
+namespace hb::restart {
+namespace {
+
+using core::RecordKind;
+namespace record = core::record;
+
+RecordKey heap_key(core::RecordKey key) {
+  return {static_cast<std::uint8_t>(key.kind), key.slot, key.part};
+}
+
+std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+template <class Record>
+void read(core::RecordKey key, std::span<const std::byte> bytes, core::RecordSet::Of<Record>& out,
+          std::vector<std::string>& lines) {
+  Record record;
+  if (const auto read = msg::decode_into(bytes, record); !read) {
+    lines.push_back("the record of a " + std::string(Record::kName) + " in slot " + std::to_string(key.slot) + ": " +
+                    read.error().text());
+    return;
+  }
+  out.emplace_back(key, std::move(record));
+}
+
+}  // namespace
+
+void RecordCodec::begin() {
+  heap_.begin();
+  if (owed_.empty()) return;
+  trouble_.clear();
+  for (auto& [key, bytes] : std::exchange(owed_, {})) store(key, bytes);
+}
+
+void RecordCodec::commit() { heap_.commit(); }
+
+void RecordCodec::store(const RecordKey& key, const std::optional<std::string>& bytes) {
+  const auto stored = bytes ? heap_.put(key, bytes_of(*bytes)) : heap_.drop(key);
+  if (stored) return;
+  trouble_ = stored.error();
+  owed_.insert_or_assign(key, bytes);
+}
+
+template <class Record>
+void RecordCodec::write(core::RecordKey key, const Record& record) {
+  msg::encode(record, scratch_);
+  const RecordKey at = heap_key(key);
+  const auto stored = heap_.put(at, bytes_of(scratch_));
+  if (stored) {
+    if (!owed_.empty()) owed_.erase(at);
+    return;
+  }
+  trouble_ = stored.error();
+  owed_.insert_or_assign(at, scratch_);
+}
+
+// With the node first: a floor that is too high costs nothing, one that is too low gives an id out twice.
+void RecordCodec::put(core::RecordKey key, const record::Floors& floors) {
+  msg::encode(floors, scratch_);
+  static_cast<void>(node_.keep(bytes_of(scratch_)));  // some 40 bytes: they fit
+  write(key, floors);
+}
+
+void RecordCodec::drop(core::RecordKey key) {
+  const RecordKey at = heap_key(key);
+  if (!owed_.empty()) owed_.erase(at);
+  store(at, std::nullopt);
+}
+
+ReadRecords read_records(const RecordHeap& heap) {
+  ReadRecords out;
+  heap.for_each([&out](const RecordKey& at, std::span<const std::byte> bytes) {
+    const core::RecordKey key{static_cast<RecordKind>(at.kind), at.slot, at.part};
+    core::RecordSet& set = out.set;
+    switch (key.kind) {
+      case RecordKind::kFloors:
+        return read(key, bytes, set.floors, out.lines);
+      case RecordKind::kSession:
+        return read(key, bytes, set.sessions, out.lines);
+      case RecordKind::kAnswer:
+        return read(key, bytes, set.answers, out.lines);
+      case RecordKind::kExport:
+        return read(key, bytes, set.exports, out.lines);
+      case RecordKind::kChunks:
+      case RecordKind::kStagedChunks:
+        return read(key, bytes, set.chunks, out.lines);
+      case RecordKind::kStaging:
+        return read(key, bytes, set.stagings, out.lines);
+      case RecordKind::kAllocation:
+        return read(key, bytes, set.allocations, out.lines);
+      case RecordKind::kLease:
+        return read(key, bytes, set.leases, out.lines);
+      case RecordKind::kTicket:
+        return read(key, bytes, set.tickets, out.lines);
+      case RecordKind::kGroup:
+        return read(key, bytes, set.groups, out.lines);
+      case RecordKind::kWait:
+        return read(key, bytes, set.waits, out.lines);
+    }
+    out.lines.push_back("a record of kind " + std::to_string(at.kind) + ", which this version does not know");
+  });
+  return out;
+}
+
+std::optional<record::Floors> read_floors(const NodeMemory& node) {
+  record::Floors floors;
+  if (node.kept().empty() || !msg::decode_into(node.kept(), floors)) return std::nullopt;
+  return floors;
+}
+
+}  // namespace hb::restart
