@@ -49,7 +49,7 @@ class Parking {
     std::size_t queues = kQueues;
     std::uint64_t store_wait_ns = 1'000'000'000;  // for the manager to take a new queue
     // For tests: called before every system call that changes something, with its name.
-    std::function<void(const char* call)> step;
+    std::function<void(const char* call)> step = {};
   };
 
   // The store outlives this.

@@ -52,32 +52,35 @@ tl::expected<void, std::string> RecordHeap::put(const RecordKey& key, std::span<
   if (before == pending_.end()) {
     const auto record = records_.find(key);
     if (record != records_.end() && same(payload(record->second), bytes)) return {};
-  } else if (!before->second.tombstone && same(payload(*before->second.block), bytes)) {
+  } else if (before->second.block && same(payload(*before->second.block), bytes)) {
     return {};
   }
-  auto block = write(key, false, bytes);
+  auto block = write(key, bytes);
   if (!block) return tl::unexpected(std::move(block.error()));
   // The one that this transaction wrote before goes: two of one number would leave it open which counts.
-  const auto old = pending_.find(key);
-  if (old != pending_.end()) free(*old->second.block);
-  pending_[key] = Pending{*block, false};
+  Pending& change = pending_[key];
+  if (change.block) free(*change.block);
+  change.block = *block;
   return {};
 }
 
-tl::expected<void, std::string> RecordHeap::drop(const RecordKey& key) {
-  if (!in_transaction_) return tl::unexpected(std::string("no transaction has begun"));
+void RecordHeap::drop(const RecordKey& key) {
+  if (!in_transaction_) return;
   const auto before = pending_.find(key);
-  if (before != pending_.end() && before->second.tombstone) return {};
-  if (records_.count(key) != 0) {
-    auto block = write(key, true, {});
-    if (!block) return tl::unexpected(std::move(block.error()));
-    if (before != pending_.end()) free(*before->second.block);
-    pending_[key] = Pending{*block, true};
-  } else if (before != pending_.end()) {
+  if (before != pending_.end() && before->second.block) {
     free(*before->second.block);
     pending_.erase(before);
   }
-  return {};
+  const auto record = records_.find(key);
+  if (record == records_.end()) return;
+  mark_dropped(record->second, with_check(committed_ + 1));
+  pending_[key] = Pending{};
+}
+
+void RecordHeap::mark_dropped(BlockAt block, std::uint64_t word) {
+  if (load<std::uint64_t>(at(block) + kDroppedAt) == word) return;
+  step();
+  store(at(block) + kDroppedAt, word);
 }
 
 void RecordHeap::commit() {
@@ -91,12 +94,9 @@ void RecordHeap::commit() {
       if (record != records_.end()) {
         record_bytes_ -= payload(record->second).size();
         free(record->second);
+        records_.erase(record);
       }
-      if (change.tombstone) {
-        // After what it buries: that would be found again.
-        free(*change.block);
-        records_.erase(key);
-      } else {
+      if (change.block) {
         record_bytes_ += payload(*change.block).size();
         records_[key] = *change.block;
       }
@@ -106,7 +106,12 @@ void RecordHeap::commit() {
 }
 
 void RecordHeap::rollback() {
-  for (const auto& [key, change] : pending_) free(*change.block);
+  for (const auto& [key, change] : pending_) {
+    if (change.block) free(*change.block);
+    // The next transaction has the same number.
+    const auto record = records_.find(key);
+    if (record != records_.end()) mark_dropped(record->second, 0);
+  }
   end_transaction();
 }
 
@@ -127,13 +132,12 @@ void RecordHeap::for_each(const Visit& visit) const {
   for (const auto& [key, block] : all) visit(key, payload(block));
 }
 
-tl::expected<RecordHeap::BlockAt, std::string> RecordHeap::write(const RecordKey& key, bool tombstone,
+tl::expected<RecordHeap::BlockAt, std::string> RecordHeap::write(const RecordKey& key,
                                                                  std::span<const std::byte> bytes) {
   const auto allocated = allocate(bytes.size());
   if (!allocated) return allocated;
   Block block{};
-  block.mark = kBlockMark | static_cast<std::uint32_t>(class_of_slab_[slab_of(*allocated)]) |
-               (tombstone ? kTombstone : 0);
+  block.mark = kBlockMark | static_cast<std::uint32_t>(class_of_slab_[slab_of(*allocated)]);
   block.length = static_cast<std::uint32_t>(bytes.size());
   block.slot = key.slot;
   block.part = key.part;

@@ -4,10 +4,10 @@
 // Small records in memory that outlives the process, changed by transactions. Atomic against the end of the
 // process at any instruction (not against the loss of power: it is memory, and gone then anyway).
 //
-// A transaction writes new images into free blocks, each with the transaction's number; one store of eight
-// bytes then publishes all of them; then the old images are freed. A dropped record leaves a tombstone from
-// before that store until its images are gone. Whoever opens the memory takes the newest published image of
-// each key and frees the rest. Unless the memory grows, no system call is made. One thread at a time.
+// A transaction writes new images into free blocks, each with the transaction's number, and its number to the
+// images that it drops; one store of eight bytes then publishes all of that; then the old images are freed.
+// Whoever opens the memory takes the newest published image of each key that was not dropped and frees the
+// rest. Unless the memory grows, no system call is made. One thread at a time.
 #pragma once
 
 #include <array>
@@ -43,7 +43,7 @@ struct RecordKeyHash {
 
 class RecordHeap {
  public:
-  static constexpr std::size_t kRecordBytes = 65'496;  // the largest record
+  static constexpr std::size_t kRecordBytes = 65'488;  // the largest record
   static constexpr std::size_t kLeastBytes = 2 * 65'536;
   // What this build writes, and the oldest it reads.
   static constexpr std::uint32_t kFormat = 1;
@@ -75,13 +75,13 @@ class RecordHeap {
   RecordHeap& operator=(RecordHeap&&) = default;
 
   // put() and drop() only between begin() and commit() or rollback(). After an error the transaction can
-  // still be committed, without what was refused, or rolled back.
+  // still be committed, without what was refused, or rolled back. Full memory refuses put(), never drop().
   void begin();  // rolls back one that is open
   // Nothing is written where the record has these bytes already. They are not bytes of this heap: it may
   // move.
   [[nodiscard]] tl::expected<void, std::string> put(const RecordKey& key, std::span<const std::byte> bytes);
   // Nothing where there is no such record.
-  [[nodiscard]] tl::expected<void, std::string> drop(const RecordKey& key);
+  void drop(const RecordKey& key);
   void commit();
   void rollback();
   [[nodiscard]] bool in_transaction() const { return in_transaction_; }
@@ -108,8 +108,7 @@ class RecordHeap {
   using BlockAt = std::uint32_t;               // its offset in units of 64 bytes
   struct Found;
   struct Pending {
-    std::optional<BlockAt> block;  // the new image, or the tombstone
-    bool tombstone = false;
+    std::optional<BlockAt> block;  // the new image
   };
 
   [[nodiscard]] tl::expected<void, std::string> read_head(Report& report) const;
@@ -122,8 +121,9 @@ class RecordHeap {
   [[nodiscard]] bool take_slab(std::size_t of_class);
   void tag_slab(std::size_t slab, std::size_t of_class);
   [[nodiscard]] tl::expected<void, std::string> grow();
-  [[nodiscard]] tl::expected<BlockAt, std::string> write(const RecordKey& key, bool tombstone,
+  [[nodiscard]] tl::expected<BlockAt, std::string> write(const RecordKey& key,
                                                          std::span<const std::byte> bytes);
+  void mark_dropped(BlockAt block, std::uint64_t word);
   void free(BlockAt block);
   void step() const {
     if (step_) step_();

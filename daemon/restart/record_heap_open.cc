@@ -28,7 +28,7 @@ struct RecordHeap::Found {
   RecordKey key;
   std::uint64_t transaction = 0;
   BlockAt block = 0;
-  bool tombstone = false;
+  bool dropped = false;
 };
 
 tl::expected<RecordHeap::Opened, std::string> RecordHeap::make(os::MemoryRegion region,
@@ -96,7 +96,8 @@ tl::expected<void, std::string> RecordHeap::read_head(Report& report) const {
                           " on can read; this daemon reads " + std::to_string(kOldestFormat) + " to " +
                           std::to_string(kFormat));
   }
-  if (!without_check(load<std::uint64_t>(at + kCommittedAt))) {
+  // One at the end of the numbers could not be followed by another; nobody comes near.
+  if (without_check(load<std::uint64_t>(at + kCommittedAt)).value_or(UINT64_MAX) > kMostTransactions) {
     return tl::unexpected(
         std::string("the head of the memory of records is broken (number of the last transaction)"));
   }
@@ -143,10 +144,11 @@ void RecordHeap::scan_slab(std::size_t slab, std::vector<Found>& found, Report& 
       continue;
     }
     ++used_in_slab_[slab];
-    const std::uint32_t mark = kBlockMark | static_cast<std::uint32_t>(of_class);
+    const auto dropped_by =
+        block.dropped_by == 0 ? std::optional<std::uint64_t>(0) : without_check(block.dropped_by);
     const bool sound =
-        (block.mark & ~kTombstone) == mark && block.length <= block_bytes(of_class) - kBlockHead &&
-        block.kind <= UINT8_MAX &&
+        block.mark == (kBlockMark | static_cast<std::uint32_t>(of_class)) &&
+        block.length <= block_bytes(of_class) - kBlockHead && block.kind <= UINT8_MAX && dropped_by &&
         block.checksum == checksum({at(number), kSummed}, {at(number) + kBlockHead, block.length});
     if (!sound) {
       ++report.corrupt;
@@ -155,10 +157,13 @@ void RecordHeap::scan_slab(std::size_t slab, std::vector<Found>& found, Report& 
       ++report.uncommitted;
       free(number);
     } else {
+      const bool is_dropped = *dropped_by != 0 && *dropped_by <= committed_;
+      // By a transaction that did not come to its end; the next has its number.
+      if (!is_dropped) mark_dropped(number, 0);
       found.push_back({{static_cast<std::uint8_t>(block.kind), block.slot, block.part},
                        block.transaction,
                        number,
-                       (block.mark & kTombstone) != 0});
+                       is_dropped});
     }
   }
 }
@@ -173,7 +178,7 @@ void RecordHeap::settle(std::vector<Found>& found, Report& report) {
     std::size_t end = first + 1;
     while (end < found.size() && found[end].key == found[first].key) ++end;
     for (std::size_t i = end; i-- > first + 1;) free(found[i].block);
-    if (found[first].tombstone) {
+    if (found[first].dropped) {
       free(found[first].block);
     } else {
       records_.emplace(found[first].key, found[first].block);

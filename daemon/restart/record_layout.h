@@ -9,9 +9,10 @@
 //          64  u64 size of the memory, with check      128  u64 number of the last committed transaction,
 //          with check
 //        4096  u8 of each slab: 0 not in use, else class + 1 and its complement in the upper half
-//   block:  0  u32 mark (0: free; else kBlockMark | class, and kTombstone)   4  u32 bytes of the record
+//   block:  0  u32 mark (0: free; else kBlockMark | class)   4  u32 bytes of the record
 //           8  u32 slot   12  u32 part   16  u64 transaction   24  u32 kind   28  u32 0
-//          32  u64 checksum of 0..31 and the record             40  the record
+//          32  u64 checksum of 0..31 and the record   40  u64 0, or the transaction that drops it, with check
+//          48  the record
 #pragma once
 
 #include <atomic>
@@ -29,6 +30,7 @@ inline constexpr std::size_t kSizeAt = 64;
 inline constexpr std::size_t kCommittedAt = 128;
 inline constexpr std::size_t kSlabsAt = 4096;
 inline constexpr std::size_t kMostSlabs = kHeadBytes - kSlabsAt;
+inline constexpr std::uint64_t kMostTransactions = std::uint64_t{1} << 47;
 inline constexpr char kMagic[8] = {'H', 'B', 'R', 'E', 'C', 'O', 'R', 'D'};
 
 struct Head {
@@ -40,8 +42,6 @@ struct Head {
 static_assert(sizeof(Head) == 24 && std::is_trivially_copyable_v<Head>);
 
 inline constexpr std::uint32_t kBlockMark = 0x4842'5200;
-inline constexpr std::uint32_t kClassBits = 0x0f;
-inline constexpr std::uint32_t kTombstone = 0x80;
 
 struct Block {
   std::uint32_t mark;
@@ -52,10 +52,13 @@ struct Block {
   std::uint32_t kind;
   std::uint32_t zero;
   std::uint64_t checksum;
+  std::uint64_t dropped_by;
 };
-inline constexpr std::size_t kBlockHead = 40;
+inline constexpr std::size_t kBlockHead = 48;
+inline constexpr std::size_t kDroppedAt = 40;
 inline constexpr std::size_t kSummed = 32;
-static_assert(sizeof(Block) == kBlockHead && offsetof(Block, checksum) == kSummed);
+static_assert(sizeof(Block) == kBlockHead && offsetof(Block, checksum) == kSummed &&
+              offsetof(Block, dropped_by) == kDroppedAt);
 
 [[nodiscard]] constexpr std::size_t block_bytes(std::size_t of_class) { return kUnit << of_class; }
 [[nodiscard]] constexpr std::size_t blocks_of(std::size_t of_class) {

@@ -16,6 +16,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "support/fake_service_manager.h"
 #include "support/fd_census.h"
 #include "support/raw_peer.h"
 #include "support/wait.h"
@@ -45,6 +46,11 @@ DaemonProcess::DaemonProcess(DaemonOptions options) : options_(std::move(options
     if (::chown(run_dir_.c_str(), *owner, options_.process.gid.value_or(*owner)) != 0)
       throw std::runtime_error("chown of " + run_dir_);
   }
+  if (options_.activated) {
+    std::filesystem::create_directory(run_dir_ + "/admin");
+    options_.manager->listen("broker", socket_);
+    options_.manager->listen("admin", admin_socket_);
+  }
   write_file(dir_ / "hipbrokerd.toml", options_.config);
   // One of this machine must not decide the tests.
   std::filesystem::create_directory(dir_ / "policy");  // not where the configuration is: it is read again
@@ -63,10 +69,19 @@ void DaemonProcess::start() {
   const UniqueFd out(::open(log_path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   const UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!out || !null) throw std::runtime_error("cannot open " + log_path_);
-  std::vector<std::string> line = options_.through;
-  for (std::string& word : command_line()) line.push_back(std::move(word));
   const int err = options_.stderr_to.get() >= 0 ? options_.stderr_to.get() : out.get();
-  process_ = Process(line, options_.process, {{null.get(), 0}, {out.get(), 1}, {err, 2}});
+  ProcessOptions process = options_.process;
+  std::vector<std::pair<int, int>> inherit{{null.get(), 0}, {out.get(), 1}, {err, 2}};
+  std::vector<std::string> line = options_.through;
+  FakeServiceManager::Launch with;
+  if (options_.manager != nullptr) {
+    with = options_.manager->launch();
+    process.env.insert(process.env.end(), with.env.begin(), with.env.end());
+    inherit.insert(inherit.end(), with.inherit.begin(), with.inherit.end());
+    line.insert(line.end(), with.through.begin(), with.through.end());
+  }
+  for (std::string& word : command_line()) line.push_back(std::move(word));
+  process_ = Process(line, process, inherit);
   const bool ready = poll_until([&] {
     if (process_state(process_.pid()) == 'Z') return true;
     return RawPeer::try_hello(options_.ready_on_admin ? admin_socket_ : socket_);

@@ -13,6 +13,8 @@
 
 namespace hb::test {
 
+class FakeServiceManager;
+
 struct DaemonOptions {
   std::string config;             // TOML besides the socket's path
   std::string policy;             // of the node, TOML; "" = what is built in
@@ -21,7 +23,9 @@ struct DaemonOptions {
   BorrowedFd stderr_to;              // else its log is a file
   std::vector<std::string> through;  // a program, with arguments, that becomes the daemon in the end
   std::optional<std::uint32_t> run_dir_owner;
-  bool ready_on_admin = false;  // where the test itself is not served on the other socket
+  FakeServiceManager* manager = nullptr;  // starts it, with what it stored; outlives the DaemonProcess
+  bool activated = false;                 // that manager opens its two sockets
+  bool ready_on_admin = false;            // where the test itself is not served on the other socket
   std::string run_dir;  // below the private directory, for the daemon to make; "" = "run", made for its uid
 };
 
