@@ -182,7 +182,8 @@ class Engine {
   void set_draining(bool draining) { draining_ = draining; }
   [[nodiscard]] bool draining() const { return draining_; }
   // Why the edge does not pass it on.
-  [[nodiscard]] std::optional<EdgeError> refuse_early(const core::Request& request) const;
+  [[nodiscard]] std::optional<EdgeError> refuse_early(core::SessionId session,
+                                                      const core::Request& request) const;
   struct Losses {  // by a restart now
     std::uint64_t exports = 0;
     std::uint64_t uploads = 0;

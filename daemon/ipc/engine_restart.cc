@@ -91,7 +91,7 @@ void Engine::note_edge(core::SessionId session, std::uint64_t edge) {
   continuity_->settle(*broker_);
 }
 
-std::optional<EdgeError> Engine::refuse_early(const core::Request& request) const {
+std::optional<EdgeError> Engine::refuse_early(core::SessionId session, const core::Request& request) const {
   const bool is_export = std::holds_alternative<core::ExportRequest>(request);
   if (is_export && draining_) {
     return edge_error(HB_BUSY,
@@ -99,6 +99,9 @@ std::optional<EdgeError> Engine::refuse_early(const core::Request& request) cons
                       "started anew, or hipbrokerctl drain --off");
   }
   if (lifetime_in(request) == core::Lifetime::kPersist && !continuity_->has_store()) {
+    // Who has no right to it hears that.
+    const core::Principal* principal = broker_->principal_of(session);
+    if (principal == nullptr || !principal->rights.allows(core::Verb::kPersist)) return std::nullopt;
     return edge_error(HB_UNSUPPORTED,
                       "lifetime persist needs a descriptor store, and this daemon has none (" +
                           continuity_->why_no_store() +

@@ -161,7 +161,7 @@ void Session::on_core_request(const Method& method, const FrameView& frame, std:
     return request.error().status == HB_PROTO ? fail(request_id, request.error())
                                               : answer(request_id, request.error());
   }
-  if (const auto refused = engine_.refuse_early(*request)) {
+  if (const auto refused = engine_.refuse_early(id_, *request)) {
     engine_.dispose(std::move(fds), payer_);
     return answer(request_id, *refused);
   }

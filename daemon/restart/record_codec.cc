@@ -41,8 +41,8 @@ void RecordCodec::begin() {
 
 void RecordCodec::commit() { heap_.commit(); }
 
-void RecordCodec::store(const RecordKey& key, const std::optional<std::string>& bytes) {
-  const auto stored = bytes ? heap_.put(key, bytes_of(*bytes)) : heap_.drop(key);
+void RecordCodec::store(const RecordKey& key, const std::string& bytes) {
+  const auto stored = heap_.put(key, bytes_of(bytes));
   if (stored) return;
   trouble_ = stored.error();
   owed_.insert_or_assign(key, bytes);
@@ -52,13 +52,8 @@ template <class Record>
 void RecordCodec::write(core::RecordKey key, const Record& record) {
   msg::encode(record, scratch_);
   const RecordKey at = heap_key(key);
-  const auto stored = heap_.put(at, bytes_of(scratch_));
-  if (stored) {
-    if (!owed_.empty()) owed_.erase(at);
-    return;
-  }
-  trouble_ = stored.error();
-  owed_.insert_or_assign(at, scratch_);
+  if (!owed_.empty()) owed_.erase(at);
+  store(at, scratch_);
 }
 
 // With the node first: a floor that is too high costs nothing, one that is too low gives an id out twice.
@@ -71,7 +66,7 @@ void RecordCodec::put(core::RecordKey key, const record::Floors& floors) {
 void RecordCodec::drop(core::RecordKey key) {
   const RecordKey at = heap_key(key);
   if (!owed_.empty()) owed_.erase(at);
-  store(at, std::nullopt);
+  heap_.drop(at);
 }
 
 ReadRecords read_records(const RecordHeap& heap) {

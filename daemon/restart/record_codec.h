@@ -43,12 +43,12 @@ class RecordCodec final : public core::RecordSink {
  private:
   template <class Record>
   void write(core::RecordKey key, const Record& record);
-  void store(const RecordKey& key, const std::optional<std::string>& bytes);  // none: drop
+  void store(const RecordKey& key, const std::string& bytes);
 
   RecordHeap& heap_;
   NodeMemory& node_;
   std::string scratch_;
-  std::map<RecordKey, std::optional<std::string>> owed_;
+  std::map<RecordKey, std::string> owed_;
   std::string trouble_;
 };
 
