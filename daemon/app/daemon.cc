@@ -141,11 +141,12 @@ tl::expected<Places, Exit> open_places(const Settings& settings, const os::FdLim
 
 tl::expected<core::BrokerConfig, std::string> broker_config(const Settings& settings,
                                                             const os::FdLimit& limit,
-                                                            const restart::NodeIdentity& identity,
+                                                            const KeptMemory& memory,
                                                             std::uint64_t not_own) {
   core::BrokerConfig config;
-  config.broker_id = identity.broker;
-  config.master = identity.master;
+  config.broker_id = memory.kept.node->identity().broker;
+  config.master = memory.kept.node->identity().master;
+  config.lost_records = memory.lost_records;
   const auto own = count_descriptors();
   if (!own) return tl::unexpected(own.error());
   if (auto refused = refuse_fd_limit(limit, *own - not_own)) return tl::unexpected(std::move(*refused));
@@ -218,7 +219,7 @@ int run_daemon(const Settings& settings) {
   boost::asio::signal_set signals(io, SIGTERM, SIGINT);
   boost::asio::signal_set hangup(io, SIGHUP);
   // After everything that stays open is open.
-  const auto config = broker_config(settings, *limit, memory->kept.node->identity(), count_of(*inherited));
+  const auto config = broker_config(settings, *limit, *memory, count_of(*inherited));
   if (!config) {
     close_place(places->broker);
     close_place(places->admin);

@@ -151,11 +151,15 @@ tl::expected<KeptMemory, Exit> open_kept_memory(const Settings& settings, Stored
     const UniqueFd again(::fcntl(records.descriptor().get(), F_DUPFD_CLOEXEC, 3));
     auto heap = goes_on ? restart::RecordHeap::open(std::move(records)) : restart::RecordHeap::make(std::move(records));
     if (!heap) {
+      out.lost_records = true;
       out.lost.push_back("the records cannot be read, so nothing is known of what was shared: " + heap.error());
       auto region = MemoryRegion::adopt(again.duplicate(), restart::RecordHeap::kLeastBytes);
       if (region) heap = restart::RecordHeap::make(std::move(*region));
     }
     if (heap) {
+      // Memory of zeros beside a node that has started before: it was there, and is not.
+      out.lost_records = out.lost_records || (goes_on && heap->report.made) || heap->report.corrupt != 0 ||
+                         heap->report.truncated;
       if (heap->report.corrupt != 0 || heap->report.truncated)
         out.lost.push_back("the records are damaged: " + std::to_string(heap->report.corrupt) +
                            " of them are lost" + (heap->report.truncated ? ", and the end of the memory is" : ""));

@@ -24,6 +24,7 @@ namespace hb::app {
 struct KeptMemory {
   ipc::Continuity::Kept kept;
   restart::Inbox inbox;
+  bool lost_records = false;      // of this broker, all of them or some
   std::vector<std::string> lost;  // for the log: what was there and cannot be used
 };
 

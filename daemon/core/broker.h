@@ -33,6 +33,8 @@ struct BrokerConfig {
   // The edge carries out effect Retry. Where it does not, a waiter whose read-only level depends on facts is
   // answered without them: level intent, and the handle as its exporter gave it.
   bool retries = false;
+  bool records = false;       // write_changes() is asked
+  bool lost_records = false;  // an owner may offer an export again of which nothing is known any more
 };
 
 struct AccessExplained {

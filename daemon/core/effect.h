@@ -156,7 +156,7 @@ struct ExportInfo {
   std::uint64_t tickets = 0;
   std::uint64_t descriptors = 0;  // that the daemon holds for it
   std::uint64_t step = 0;
-  std::uint64_t awaited_ns = 0;  // its descriptors are lost: until it goes
+  std::uint64_t awaited_ns = 0;   // its descriptors are lost: until it goes
   std::vector<HandleId> handles;  // for the edge, which knows what outlives the daemon; of one shown alone
 };
 

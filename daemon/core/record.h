@@ -57,10 +57,11 @@ struct Floors {
   std::uint32_t leases = 0;
   std::uint32_t tickets = 0;
   std::uint32_t groups = 0;
+  std::uint32_t export_slots = 0;  // of them there were so many
   bool operator==(const Floors&) const = default;
 
   HB_MESSAGE(Floors, HB_FIELD(1, sessions), HB_FIELD(2, exports), HB_FIELD(3, allocations),
-             HB_FIELD(4, leases), HB_FIELD(5, tickets), HB_FIELD(6, groups))
+             HB_FIELD(4, leases), HB_FIELD(5, tickets), HB_FIELD(6, groups), HB_FIELD(7, export_slots))
 };
 
 struct Process {
@@ -70,13 +71,6 @@ struct Process {
   Text scope_name;
 
   HB_MESSAGE(Process, HB_FIELD(1, pid), HB_FIELD(2, command), HB_FIELD(3, cgroup), HB_FIELD(4, scope_name))
-};
-
-struct Member {
-  std::uint32_t group = 0;  // slot
-  std::uint32_t rank = 0;
-
-  HB_MESSAGE(Member, HB_FIELD(1, group), HB_FIELD(2, rank))
 };
 
 struct Session {
@@ -91,14 +85,14 @@ struct Session {
   bool subscribed = false;
   std::uint32_t highest_word = 0;  // no validity word had a higher value
   std::uint64_t forgotten_answers = 0;
-  std::vector<Member> memberships;
-  std::uint64_t edge = 0;  // the edge's own: Broker::note_edge
+  std::uint64_t edge = 0;             // the edge's own: Broker::note_edge
+  std::vector<std::uint64_t> parked;  // ids of requests that waited and had had no effect
 
   HB_MESSAGE(Session, HB_FIELD(1, use), HB_FIELD(2, scope), HB_FIELD(3, uid), HB_FIELD(4, gid),
              HB_FIELD_MAX(5, groups, 65'536), HB_FIELD(6, admin), HB_FIELD(7, process),
              HB_FIELD(8, connected), HB_FIELD(9, subscribed), HB_FIELD(10, highest_word),
-             HB_FIELD(11, forgotten_answers), HB_FIELD_MAX(12, memberships, limits::kSessionGroups),
-             HB_FIELD(13, edge))
+             HB_FIELD(11, forgotten_answers), HB_FIELD(12, edge),
+             HB_FIELD_MAX(13, parked, 2 * limits::kSessionWaits))
 };
 
 struct Error {
@@ -185,14 +179,15 @@ struct Answer {
   std::optional<Error> error;
   std::optional<Exported> exported;
   std::optional<LeaseGiven> lease;
-  std::optional<Withdrawn> withdrawn;
+  std::vector<Withdrawn> withdrawn;  // one, or none
   std::optional<Bytes> ticket;
   std::optional<std::uint32_t> done;
   std::optional<std::uint64_t> joined;  // group
+  std::uint64_t order = 0;
 
   HB_MESSAGE(Answer, HB_FIELD(1, id), HB_FIELD(2, frame_type), HB_FIELD(3, error), HB_FIELD(4, exported),
-             HB_FIELD(5, lease), HB_FIELD(6, withdrawn), HB_FIELD_MAX(7, ticket, 64), HB_FIELD(8, done),
-             HB_FIELD(9, joined))
+             HB_FIELD(5, lease), HB_FIELD_MAX(6, withdrawn, 1), HB_FIELD_MAX(7, ticket, 64),
+             HB_FIELD(8, done), HB_FIELD(9, joined), HB_FIELD(10, order))
 };
 
 struct Device {
@@ -249,13 +244,14 @@ struct Life {
   bool more_departed = false;
   bool awaited = false;
   std::uint64_t suspended_chunks = 0;
+  bool lost = false;
 
   HB_MESSAGE(Life, HB_FIELD(1, max_size), HB_FIELD(2, forgotten_changes),
              HB_FIELD_MAX(3, changes, limits::kChangesRemembered), HB_FIELD(4, linger_ns),
              HB_FIELD(5, linger_end), HB_FIELD(6, owner), HB_FIELD(7, owner_session), HB_FIELD(8, owner_gid),
              HB_FIELD(9, ended_size), HB_FIELD(10, ended_chunks), HB_FIELD(11, suspended_size),
              HB_FIELD(12, step), HB_FIELD_MAX(13, departed, 65'536), HB_FIELD(14, more_departed),
-             HB_FIELD(15, awaited), HB_FIELD(16, suspended_chunks))
+             HB_FIELD(15, awaited), HB_FIELD(16, suspended_chunks), HB_FIELD(17, lost))
 };
 
 struct Export {
@@ -270,7 +266,7 @@ struct Export {
   std::uint64_t layout_version = 0;
   std::uint64_t created = 0;
   std::uint64_t ended = 0;
-  std::uint64_t order = 0;  // of its end among all
+  std::uint64_t order = 0;  // of getting its owner, or of its end
   Text metadata;
   std::vector<AclEntry> acl;
   Device device;
@@ -280,13 +276,16 @@ struct Export {
   std::uint32_t access = 0;
   std::uint64_t chunks = 0;  // how many: they are in pages
   std::optional<Life> life;
+  bool all_sealed = false;
+  bool size_declared = false;
 
   HB_MESSAGE(Export, HB_FIELD(1, use), HB_FIELD(2, state), HB_FIELD(3, name), HB_FIELD(4, generation),
              HB_FIELD(5, name_generation), HB_FIELD(6, scope), HB_FIELD(7, owner_uid), HB_FIELD(8, session),
              HB_FIELD(9, layout_version), HB_FIELD(10, created), HB_FIELD(11, ended), HB_FIELD(12, order),
              HB_FIELD(13, metadata), HB_FIELD_MAX(14, acl, limits::kAclEntries), HB_FIELD(15, device),
              HB_FIELD_MAX(16, peers, limits::kExportPeers), HB_FIELD(17, kind), HB_FIELD(18, lifetime),
-             HB_FIELD(19, access), HB_FIELD(20, chunks), HB_FIELD(21, life))
+             HB_FIELD(19, access), HB_FIELD(20, chunks), HB_FIELD(21, life), HB_FIELD(22, all_sealed),
+             HB_FIELD(23, size_declared))
 };
 
 // A page of chunks of an export, of a staging, or the sizes that a suspended export had (then without
@@ -367,12 +366,13 @@ struct Lease {
   bool follows = false;
   bool unmap_asked = false;
   bool pins = false;
+  std::uint64_t order = 0;
 
   HB_MESSAGE(Lease, HB_FIELD(1, use), HB_FIELD(2, session), HB_FIELD(3, exported), HB_FIELD(4, offset),
              HB_FIELD(5, length), HB_FIELD(6, layout_version), HB_FIELD(7, created), HB_FIELD(8, first_chunk),
              HB_FIELD(9, chunk_count), HB_FIELD(10, validity_slot), HB_FIELD(11, validity_value),
              HB_FIELD(12, acked_step), HB_FIELD(13, access), HB_FIELD(14, level), HB_FIELD(15, current),
-             HB_FIELD(16, follows), HB_FIELD(17, unmap_asked), HB_FIELD(18, pins))
+             HB_FIELD(16, follows), HB_FIELD(17, unmap_asked), HB_FIELD(18, pins), HB_FIELD(19, order))
 };
 
 struct Ticket {

@@ -18,23 +18,6 @@ using restart::ParkedKind;
 
 constexpr std::uint64_t kTryAgainNs = 1'000'000'000;
 
-// Where nothing outlives the process, what changed is forgotten.
-class Nowhere final : public core::RecordSink {
- public:
-  void put(core::RecordKey /*key*/, const core::record::Floors& /*record*/) override {}
-  void put(core::RecordKey /*key*/, const core::record::Session& /*record*/) override {}
-  void put(core::RecordKey /*key*/, const core::record::Answer& /*record*/) override {}
-  void put(core::RecordKey /*key*/, const core::record::Export& /*record*/) override {}
-  void put(core::RecordKey /*key*/, const core::record::Chunks& /*record*/) override {}
-  void put(core::RecordKey /*key*/, const core::record::Staging& /*record*/) override {}
-  void put(core::RecordKey /*key*/, const core::record::Allocation& /*record*/) override {}
-  void put(core::RecordKey /*key*/, const core::record::Lease& /*record*/) override {}
-  void put(core::RecordKey /*key*/, const core::record::Ticket& /*record*/) override {}
-  void put(core::RecordKey /*key*/, const core::record::Group& /*record*/) override {}
-  void put(core::RecordKey /*key*/, const core::record::Wait& /*record*/) override {}
-  void drop(core::RecordKey /*key*/) override {}
-};
-
 const core::CloseHandles* closed_by(const core::Effect& effect) { return std::get_if<core::CloseHandles>(&effect); }
 
 }  // namespace
@@ -52,18 +35,6 @@ Continuity::Continuity(Kept kept) : kept_(std::move(kept)) {
 void Continuity::attach(const HandleStore& handles, InFlight& in_flight) {
   handles_ = &handles;
   in_flight_ = &in_flight;
-}
-
-ParkedEntry Continuity::entry_of(core::HandleId handle, bool identity_known, std::uint64_t device,
-                                 std::uint64_t inode) {
-  const std::uint64_t identity = identity_known ? inode ^ device * 31 : 0;
-  return {ParkedKind::kHandle, handle.value, static_cast<std::uint32_t>(identity ^ identity >> 32)};
-}
-
-ParkedEntry Continuity::entry_of(core::HandleId handle) const {
-  const core::HandleFacts* facts = handles_->facts(handle);
-  if (facts == nullptr) return {ParkedKind::kHandle, handle.value, 0};
-  return entry_of(handle, facts->identity_known, facts->device, facts->inode);
 }
 
 BorrowedFd Continuity::own(const ParkedEntry& entry) const {
@@ -125,10 +96,7 @@ void Continuity::park(std::span<const restart::ToPark> entries) {
 }
 
 void Continuity::record(core::Broker& broker) {
-  if (!codec_) {
-    Nowhere nowhere;
-    return broker.write_changes(nowhere);
-  }
+  if (!codec_) return;
   codec_->begin();
   broker.write_changes(*codec_);
   codec_->commit();
@@ -178,8 +146,7 @@ void Continuity::park_again() {
 
 void Continuity::drop_unknown() {
   const auto known = [this](const ParkedEntry& entry) {
-    return entry.kind == ParkedKind::kHandle ? handles_->facts(core::HandleId{entry.id}) != nullptr &&
-                                                   entry_of(core::HandleId{entry.id}) == entry
+    return entry.kind == ParkedKind::kHandle ? handles_->get(core::HandleId{entry.id}) != nullptr
                                              : own_.count(entry) != 0;
   };
   for (const ParkedEntry& lost : parking_->drop_unknown(known)) unparked_.insert(lost);

@@ -65,8 +65,10 @@ class Continuity {
   void adopt(const restart::ParkedEntry& entry, BorrowedFd own) { own_.insert_or_assign(entry, own); }
   // Everything that is still wanted was adopted: the rest is closed.
   void drop_unknown();
-  [[nodiscard]] static restart::ParkedEntry entry_of(core::HandleId handle, bool identity_known,
-                                                     std::uint64_t device, std::uint64_t inode);
+  [[nodiscard]] static restart::ParkedEntry entry_of(core::HandleId handle) {
+    return {restart::ParkedKind::kHandle, handle.value, 0};
+  }
+  [[nodiscard]] bool records() const { return codec_.has_value(); }
 
   // --- how it stands ------------------------------------------------------------------------------
   struct State {
@@ -90,7 +92,6 @@ class Continuity {
  private:
   using Entries = std::unordered_set<restart::ParkedEntry, restart::ParkedEntryHash>;
 
-  [[nodiscard]] restart::ParkedEntry entry_of(core::HandleId handle) const;
   [[nodiscard]] BorrowedFd own(const restart::ParkedEntry& entry) const;
   void park_fresh(const core::Effects& effects);
   void park(std::span<const restart::ToPark> entries);

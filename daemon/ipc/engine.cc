@@ -29,8 +29,9 @@ core::Time monotonic_now() {
 
 namespace {
 
-core::BrokerConfig with_retries(core::BrokerConfig config) {
+core::BrokerConfig completed(core::BrokerConfig config, const Continuity* continuity) {
   config.retries = true;
+  config.records = continuity != nullptr && continuity->records();
   return config;
 }
 
@@ -70,7 +71,7 @@ Engine::Engine(boost::asio::io_context& io, const core::BrokerConfig& config,
     : io_(io),
       deadline_(io),
       audit_timer_(io),
-      config_(with_retries(config)),
+      config_(completed(config, continuity.get())),
       drivers_(std::move(drivers)),
       policy_(std::move(policy)),
       broker_(std::make_unique<core::Broker>(config_)),

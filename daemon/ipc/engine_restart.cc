@@ -33,6 +33,7 @@ bool is_same(const core::HandleFacts& found, const core::Broker::Held& known) {
 std::string Engine::restore(const core::RecordSet& records, const core::record::Floors& floors) {
   std::string wrong = broker_->restore(records, monotonic_now());
   if (wrong.empty()) return wrong;
+  config_.lost_records = true;
   broker_ = std::make_unique<core::Broker>(config_);
   core::RecordSet nothing;
   nothing.floors.emplace_back(core::RecordKey{core::RecordKind::kFloors, 0, 0}, floors);
@@ -51,7 +52,6 @@ std::vector<core::HandleId> Engine::adopt_handles(std::vector<restart::Restored>
     const auto known = missing.find(one.entry.id);
     if (known == missing.end()) continue;
     const core::Broker::Held& held = known->second;
-    if (Continuity::entry_of(held.handle, held.identity_known, held.device, held.inode) != one.entry) continue;
     auto facts = os::probe_handle(one.fd, drivers_);
     if (!facts || !is_same(*facts, held)) continue;
     facts->id = held.handle;

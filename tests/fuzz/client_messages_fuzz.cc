@@ -4,9 +4,9 @@
 // Any body through the client's decoder: the first byte chooses the message, the rest is the body. What is
 // accepted points into the body, and is the same after being written and read again.
 #include "messages.h"
-#include "wire/message_codec.h"
 #include "require.h"
 #include "unit/wire/message_values.h"
+#include "wire/message_codec.h"
 
 namespace {
 

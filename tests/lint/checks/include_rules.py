@@ -30,7 +30,7 @@ EFFECTS = {
 
 LIBC_STD = {"libc", "std", "effects"}
 WIRE = {"proto/wire/", "proto/include/"}
-WIRE_VALUES = {f"proto/wire/{name}.h" for name in ("amount", "key", "limits", "name", "expected")} | {
+WIRE_VALUES = {f"proto/wire/{name}.h" for name in ("amount", "key", "limits", "message_field", "name", "expected")} | {
     "proto/include/hipbroker/status.h"
 }
 TYPES_IDS = {"daemon/core/types.h", "daemon/core/ids.h"}
@@ -75,6 +75,7 @@ ONLY = [
     ("daemon/ipc/", "messages", ("translate", "session")),
     ("client/src/", "protozero", ("messages",)),
     ("daemon/restart/", "protozero", ("record_codec",)),
+    ("proto/wire/", "protozero", ("message_codec",)),
 ]
 
 # Where an include in quotes may lie.
