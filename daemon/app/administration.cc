@@ -31,7 +31,7 @@ ipc::Drained drain(ipc::Engine& engine, const ipc::Drain& asked) {
                                                   : "drained: no new exports, and no new sessions but the admin's");
   }
   engine.set_draining(!asked.off);
-  const ipc::Engine::Losses losses = engine.losses();
+  const ipc::Engine::Losses losses = engine.losses(asked.asker);
   ipc::Continuity::State state = engine.continuity_state();
   return {state.safe, std::move(state.reason), losses.exports, losses.uploads, losses.sessions};
 }

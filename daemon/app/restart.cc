@@ -52,8 +52,9 @@ Restart::Restart(ipc::Continuity& continuity, std::map<std::string, std::vector<
   if (const auto* heap = continuity.heap()) records_ = restart::read_records(*heap);
   for (const std::string& line : records_.lines) warn("lost: " + line);
   if (const auto* node = continuity.node()) floors_ = restart::read_floors(*node).value_or(floors_);
-  // Where the node's memory and the records differ, the records were not written to their end.
-  if (!records_.set.floors.empty()) records_.set.floors.front().second = floors_;
+  // The node's are never below those of the records: they are written first.
+  records_.set.floors.clear();
+  records_.set.floors.emplace_back(core::RecordKey{core::RecordKind::kFloors, 0, 0}, floors_);
 }
 
 UniqueFd Restart::take(const ParkedEntry& entry) {
@@ -70,7 +71,13 @@ void Restart::restore(const Parts& parts) {
     parts.engine.add_scope(id, "scope-" + std::to_string(id.value), core::LimitSet::unlimited());
   }
   const std::string wrong = parts.engine.restore(records_.set, floors_);
-  if (wrong.empty()) return;
+  const std::vector<restart::RecordKey> unreadable = std::move(records_.unreadable);
+  records_ = {};  // the next transaction may move what it points into
+  if (wrong.empty()) {
+    if (!unreadable.empty()) continuity_.forget_records(unreadable);
+    return;
+  }
+  continuity_.forget_records();
   observe::log(observe::Level::kError,
                "the records of the daemon before do not fit together (" + wrong +
                    "), so nothing of it is known: sessions end, owners that live offer their exports again");

@@ -275,22 +275,6 @@ std::vector<Broker::Candidate> Broker::readonly_candidates(SessionId id,
   return candidates_of(state_->core, Asker{id, *session}, request);
 }
 
-std::uint64_t Broker::exports_with(std::vector<HandleId> handles) const {
-  const Core& core = state_->core;
-  std::sort(handles.begin(), handles.end());
-  std::uint64_t count = 0;
-  for (std::uint32_t slot = 0; slot < core.exports.table().slots(); ++slot) {
-    if (!core.exports.table().live(slot)) continue;
-    const auto chunks = core.exports.at(slot).chunks.all();
-    const bool one_is = std::any_of(chunks.begin(), chunks.end(), [&](const Chunk& chunk) {
-      const Allocation* allocation = core.allocations.find(chunk.allocation);
-      return allocation != nullptr && std::binary_search(handles.begin(), handles.end(), allocation->handle);
-    });
-    if (one_is) ++count;
-  }
-  return count;
-}
-
 void Broker::note_extra_fds(std::int64_t change) { state_->core.fds.note_extra(change); }
 
 HandleId Broker::handle_of(AllocationId id) const {

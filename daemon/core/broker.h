@@ -148,9 +148,6 @@ class Broker {
   // After a restart nobody knows which events were taken and not read: subscribers have to look at all.
   void lose_events(Effects& out);
 
-  // How many exports have memory that one of these is of.
-  [[nodiscard]] std::uint64_t exports_with(std::vector<HandleId> handles) const;
-
   // The edge reopened a handle read-only and keeps one descriptor more (or closed it again).
   void note_extra_fds(std::int64_t change);
 

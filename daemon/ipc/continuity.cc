@@ -144,6 +144,16 @@ void Continuity::park_again() {
   for (const restart::ToPark& one : entries) unparked_.erase(one.entry);
 }
 
+void Continuity::forget_records(std::span<const restart::RecordKey> keys) {
+  if (!kept_.heap) return;
+  std::vector<restart::RecordKey> doomed(keys.begin(), keys.end());
+  if (doomed.empty())
+    kept_.heap->for_each([&](const restart::RecordKey& key, std::span<const std::byte>) { doomed.push_back(key); });
+  kept_.heap->begin();
+  for (const restart::RecordKey& key : doomed) kept_.heap->drop(key);
+  kept_.heap->commit();
+}
+
 void Continuity::drop_unknown() {
   const auto known = [this](const ParkedEntry& entry) {
     return entry.kind == ParkedKind::kHandle ? handles_->get(core::HandleId{entry.id}) != nullptr

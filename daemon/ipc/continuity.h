@@ -63,6 +63,8 @@ class Continuity {
   [[nodiscard]] const restart::NodeMemory* node() const { return kept_.node ? &*kept_.node : nullptr; }
   // It came out of the parking, and is still there.
   void adopt(const restart::ParkedEntry& entry, BorrowedFd own) { own_.insert_or_assign(entry, own); }
+  // They can be read no more, or what they say fits nothing. Without keys: all of them.
+  void forget_records(std::span<const restart::RecordKey> keys = {});
   // Everything that is still wanted was adopted: the rest is closed.
   void drop_unknown();
   [[nodiscard]] static restart::ParkedEntry entry_of(core::HandleId handle) {

@@ -322,10 +322,7 @@ void Engine::send(const core::Reply& reply, std::vector<Parked>* park) {
 EdgeCounters Engine::edge_counters(const core::Reply& reply) {
   EdgeCounters counters;
   if (const auto* shown = std::get_if<core::Shown>(&reply.body)) {
-    const auto& handles = shown->info.handles;
-    counters.shown_unsafe = std::any_of(handles.begin(), handles.end(), [this](core::HandleId handle) {
-      return !continuity_->is_parked(handle);
-    });
+    counters.shown_unsafe = is_unsafe(shown->info);
   }
   if (!std::holds_alternative<core::Counters>(reply.body)) return counters;
   counters.uptime_ns = uptime_ns();

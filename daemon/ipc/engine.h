@@ -189,7 +189,7 @@ class Engine {
     std::uint64_t uploads = 0;
     std::uint64_t sessions = 0;
   };
-  [[nodiscard]] Losses losses() const;
+  [[nodiscard]] Losses losses(core::SessionId admin);
 
   // --- audit ------------------------------------------------------------------------------------
   // Of what the core does not see: refusals of the edge, what an admin changed.
@@ -221,6 +221,8 @@ class Engine {
   void deliver(const std::vector<Parked>& answers);
   void send(const core::Reply& reply, std::vector<Parked>* park);
   [[nodiscard]] EdgeCounters edge_counters(const core::Reply& reply);
+  [[nodiscard]] std::uint64_t unsafe_exports(core::SessionId admin);
+  [[nodiscard]] bool is_unsafe(const core::ExportInfo& info) const;
   void add_restart_counters(EdgeCounters& counters) const;
   [[nodiscard]] std::uint64_t numbers_to_receive() const;
   // Of an acquire or a refresh.

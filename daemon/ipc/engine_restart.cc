@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the hipbroker authors
 //
 // The engine at a start that goes on from an earlier daemon, and what a restart would mean now.
+#include <algorithm>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -125,14 +126,48 @@ void Engine::add_restart_counters(EdgeCounters& counters) const {
   counters.draining = draining_;
 }
 
-Engine::Losses Engine::losses() const {
+// Asked as the admin asks: seldom, and only where something is not parked.
+std::uint64_t Engine::unsafe_exports(core::SessionId admin) {
+  std::uint64_t count = 0;
+  core::Effects answers;
+  const auto ask = [&](FrameType type, core::Request request) -> const core::ReplyBody* {
+    answers.clear();
+    broker_->apply(admin, 1, static_cast<std::uint16_t>(type), std::move(request), monotonic_now(), answers);
+    for (const core::Effect& effect : answers)
+      if (const auto* reply = std::get_if<core::Reply>(&effect)) return &reply->body;
+    return nullptr;
+  };
+  core::ListRequest page;
+  do {
+    const auto* body = ask(FrameType::kList, page);
+    const auto* listed = body == nullptr ? nullptr : std::get_if<core::Listed>(body);
+    if (listed == nullptr) break;
+    page.cursor = listed->next_cursor;
+    std::vector<core::ExportId> ids;
+    for (const core::ExportInfo& info : listed->exports) ids.push_back(info.view.id);
+    for (const core::ExportId id : ids) {
+      const auto* shown = ask(FrameType::kShow, core::ShowRequest{id, 0});
+      const auto* one = shown == nullptr ? nullptr : std::get_if<core::Shown>(shown);
+      if (one != nullptr && is_unsafe(one->info)) ++count;
+    }
+  } while (page.cursor != 0);
+  return count;
+}
+
+bool Engine::is_unsafe(const core::ExportInfo& info) const {
+  return std::any_of(info.handles.begin(), info.handles.end(),
+                     [this](core::HandleId handle) { return !continuity_->is_parked(handle); });
+}
+
+Engine::Losses Engine::losses(core::SessionId admin) {
   Losses losses;
   const core::Counters counters = broker_->counters();
   losses.uploads = counters.stagings;
-  std::vector<core::HandleId> unparked;
-  for (const core::Broker::Held& held : broker_->held())
-    if (!continuity_->is_parked(held.handle)) unparked.push_back(held.handle);
-  losses.exports = unparked.empty() ? 0 : broker_->exports_with(unparked);
+  if (!continuity_->has_store()) {
+    losses.exports = counters.exports;
+  } else if (continuity_->unparked() != 0) {
+    losses.exports = unsafe_exports(admin);
+  }
   for (const auto& [id, live] : sessions_) {
     const core::Principal* principal = broker_->principal_of(id);
     if (principal != nullptr && !principal->admin && !live.recipient->outlives()) ++losses.sessions;

@@ -138,6 +138,7 @@ void Session::on_admin_request(const FrameView& frame) {
   Administration* const administration = host_.administration();
   if (administration == nullptr)
     return answer(request_id, edge_error(HB_UNSUPPORTED, "this daemon has no administration"));
+  if (auto* drain = std::get_if<Drain>(&*request)) drain->asker = id_;
   const auto reply = administration->carry_out(*request);
   if (!reply) return answer(request_id, reply.error());
   if (auto audit = audit_of(*request, *reply)) note(std::move(*audit));

@@ -18,16 +18,42 @@ RecordKey heap_key(core::RecordKey key) {
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
+// What is wrong with it; empty where nothing is.
 template <class Record>
-void read(core::RecordKey key, std::span<const std::byte> bytes, core::RecordSet::Of<Record>& out,
-          std::vector<std::string>& lines) {
+std::string read(core::RecordKey key, std::span<const std::byte> bytes, core::RecordSet::Of<Record>& out) {
   Record record;
-  if (const auto read = msg::decode_into(bytes, record); !read) {
-    lines.push_back("the record of a " + std::string(Record::kName) + " in slot " + std::to_string(key.slot) + ": " +
-                    read.error().text());
-    return;
-  }
+  if (const auto read = msg::decode_into(bytes, record); !read) return read.error().text();
   out.emplace_back(key, std::move(record));
+  return {};
+}
+
+std::string read_into(core::RecordSet& set, core::RecordKey key, std::span<const std::byte> bytes) {
+  switch (key.kind) {
+    case RecordKind::kFloors:
+      return read(key, bytes, set.floors);
+    case RecordKind::kSession:
+      return read(key, bytes, set.sessions);
+    case RecordKind::kAnswer:
+      return read(key, bytes, set.answers);
+    case RecordKind::kExport:
+      return read(key, bytes, set.exports);
+    case RecordKind::kChunks:
+    case RecordKind::kStagedChunks:
+      return read(key, bytes, set.chunks);
+    case RecordKind::kStaging:
+      return read(key, bytes, set.stagings);
+    case RecordKind::kAllocation:
+      return read(key, bytes, set.allocations);
+    case RecordKind::kLease:
+      return read(key, bytes, set.leases);
+    case RecordKind::kTicket:
+      return read(key, bytes, set.tickets);
+    case RecordKind::kGroup:
+      return read(key, bytes, set.groups);
+    case RecordKind::kWait:
+      return read(key, bytes, set.waits);
+  }
+  return "of a kind that this version does not know";
 }
 
 }  // namespace
@@ -73,33 +99,11 @@ ReadRecords read_records(const RecordHeap& heap) {
   ReadRecords out;
   heap.for_each([&out](const RecordKey& at, std::span<const std::byte> bytes) {
     const core::RecordKey key{static_cast<RecordKind>(at.kind), at.slot, at.part};
-    core::RecordSet& set = out.set;
-    switch (key.kind) {
-      case RecordKind::kFloors:
-        return read(key, bytes, set.floors, out.lines);
-      case RecordKind::kSession:
-        return read(key, bytes, set.sessions, out.lines);
-      case RecordKind::kAnswer:
-        return read(key, bytes, set.answers, out.lines);
-      case RecordKind::kExport:
-        return read(key, bytes, set.exports, out.lines);
-      case RecordKind::kChunks:
-      case RecordKind::kStagedChunks:
-        return read(key, bytes, set.chunks, out.lines);
-      case RecordKind::kStaging:
-        return read(key, bytes, set.stagings, out.lines);
-      case RecordKind::kAllocation:
-        return read(key, bytes, set.allocations, out.lines);
-      case RecordKind::kLease:
-        return read(key, bytes, set.leases, out.lines);
-      case RecordKind::kTicket:
-        return read(key, bytes, set.tickets, out.lines);
-      case RecordKind::kGroup:
-        return read(key, bytes, set.groups, out.lines);
-      case RecordKind::kWait:
-        return read(key, bytes, set.waits, out.lines);
-    }
-    out.lines.push_back("a record of kind " + std::to_string(at.kind) + ", which this version does not know");
+    const std::string wrong = read_into(out.set, key, bytes);
+    if (wrong.empty()) return;
+    out.unreadable.push_back(at);
+    out.lines.push_back("a record of kind " + std::to_string(at.kind) + " in slot " + std::to_string(at.slot) +
+                        ": " + wrong);
   });
   return out;
 }

@@ -54,7 +54,8 @@ class RecordCodec final : public core::RecordSink {
 
 struct ReadRecords {
   core::RecordSet set;             // into the heap's memory: until its next transaction
-  std::vector<std::string> lines;  // of those that cannot be read
+  std::vector<RecordKey> unreadable;
+  std::vector<std::string> lines;  // of these
 };
 [[nodiscard]] ReadRecords read_records(const RecordHeap& heap);
 // Those of the node, where it keeps any.
