@@ -43,12 +43,14 @@ class Source {
     std::vector<UniqueFd> all = std::move(found->second);
     stored_.erase(found);
     store_.count_inherited(name, all.size());
-    auto adopted = MemoryRegion::adopt(std::move(all.front()), bytes);
     if (all.size() > 1)
       lines_.push_back(std::string("the descriptor store has \"") + name + "\" " + std::to_string(all.size()) +
                        " times: one of them is used");
-    if (adopted) return std::move(*adopted);
-    lines_.push_back(std::string("stored memory \"") + name + "\" cannot be used: " + adopted.error());
+    for (UniqueFd& fd : all) {
+      auto adopted = MemoryRegion::adopt(std::move(fd), bytes);
+      if (adopted) return std::move(*adopted);
+      lines_.push_back(std::string("stored memory \"") + name + "\" cannot be used: " + adopted.error());
+    }
     return make_anew(name, bytes);
   }
 

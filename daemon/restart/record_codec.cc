@@ -89,6 +89,17 @@ void RecordCodec::put(core::RecordKey key, const record::Floors& floors) {
   write(key, floors);
 }
 
+void RecordCodec::put(core::RecordKey key, const record::Session& record) { write(key, record); }
+void RecordCodec::put(core::RecordKey key, const record::Answer& record) { write(key, record); }
+void RecordCodec::put(core::RecordKey key, const record::Export& record) { write(key, record); }
+void RecordCodec::put(core::RecordKey key, const record::Chunks& record) { write(key, record); }
+void RecordCodec::put(core::RecordKey key, const record::Staging& record) { write(key, record); }
+void RecordCodec::put(core::RecordKey key, const record::Allocation& record) { write(key, record); }
+void RecordCodec::put(core::RecordKey key, const record::Lease& record) { write(key, record); }
+void RecordCodec::put(core::RecordKey key, const record::Ticket& record) { write(key, record); }
+void RecordCodec::put(core::RecordKey key, const record::Group& record) { write(key, record); }
+void RecordCodec::put(core::RecordKey key, const record::Wait& record) { write(key, record); }
+
 void RecordCodec::drop(core::RecordKey key) {
   const RecordKey at = heap_key(key);
   if (!owed_.empty()) owed_.erase(at);

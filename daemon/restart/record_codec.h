@@ -28,16 +28,16 @@ class RecordCodec final : public core::RecordSink {
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
   void put(core::RecordKey key, const core::record::Floors& record) override;
-  void put(core::RecordKey key, const core::record::Session& record) override { write(key, record); }
-  void put(core::RecordKey key, const core::record::Answer& record) override { write(key, record); }
-  void put(core::RecordKey key, const core::record::Export& record) override { write(key, record); }
-  void put(core::RecordKey key, const core::record::Chunks& record) override { write(key, record); }
-  void put(core::RecordKey key, const core::record::Staging& record) override { write(key, record); }
-  void put(core::RecordKey key, const core::record::Allocation& record) override { write(key, record); }
-  void put(core::RecordKey key, const core::record::Lease& record) override { write(key, record); }
-  void put(core::RecordKey key, const core::record::Ticket& record) override { write(key, record); }
-  void put(core::RecordKey key, const core::record::Group& record) override { write(key, record); }
-  void put(core::RecordKey key, const core::record::Wait& record) override { write(key, record); }
+  void put(core::RecordKey key, const core::record::Session& record) override;
+  void put(core::RecordKey key, const core::record::Answer& record) override;
+  void put(core::RecordKey key, const core::record::Export& record) override;
+  void put(core::RecordKey key, const core::record::Chunks& record) override;
+  void put(core::RecordKey key, const core::record::Staging& record) override;
+  void put(core::RecordKey key, const core::record::Allocation& record) override;
+  void put(core::RecordKey key, const core::record::Lease& record) override;
+  void put(core::RecordKey key, const core::record::Ticket& record) override;
+  void put(core::RecordKey key, const core::record::Group& record) override;
+  void put(core::RecordKey key, const core::record::Wait& record) override;
   void drop(core::RecordKey key) override;
 
  private:

@@ -166,7 +166,7 @@ class Crash : public RestartTest, public testing::WithParamInterface<Case> {
 
 TEST_P(Crash, AtEveryStep) {
   for (const std::string_view point :
-       {"received", "applied", "parking", "parked", "recorded", "unparked", "carried-out", "taken-over"}) {
+       {"received", "applied", "parking", "parked", "recorded", "unparked", "carried-out"}) {
     for (int number = 1; number <= 8; ++number) {
       SCOPED_TRACE(std::string(point) + " " + std::to_string(number));
       const bool died = run(point, number);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "integration/restart_fixture.h"
 #include "support/role.h"
@@ -216,6 +217,96 @@ TEST_F(NoStore, PersistIsRefusedAndTheReasonSaid) {
   const auto status = admin.status().reply;
   EXPECT_FALSE(status.restart_safe());
   EXPECT_THAT(status.restart_reason(), HasSubstr("no descriptor store"));
+}
+
+// What is kept beside the admin socket are records, not descriptors.
+class OnTmpfs : public DaemonTest {
+ protected:
+  OnTmpfs() : DaemonTest(options()) {}
+  static DaemonOptions options() {
+    DaemonOptions options;
+    options.in_memory = true;
+    options.args = {"--grace", "3s"};
+    return options;
+  }
+  RawPeer knowing() {
+    RawPeer peer(daemon().socket());
+    const auto answer = peer.hello({"resume"});
+    EXPECT_EQ(answer.status, HB_OK);
+    EXPECT_EQ(answer.reply.features_size(), 0) << "the connection would not outlive the daemon";
+    return peer;
+  }
+  static pb::Reoffer again(const pb::ExportReply& made, const std::string& name, std::uint64_t size) {
+    pb::Reoffer body;
+    body.set_export_id(made.export_id());
+    body.set_generation(made.generation());
+    body.set_token(made.token());
+    body.set_name(name);
+    body.set_handle_kind(1);
+    body.set_access(made.access());
+    body.set_layout_version(made.layout_version());
+    body.set_size(size);
+    return body;
+  }
+};
+
+TEST_F(OnTmpfs, AnOwnerBringsItsExportBack) {
+  std::vector<UniqueFd> memory;
+  memory.push_back(sealed_memfd(kPage, 10));
+  memory.push_back(sealed_memfd(kPage, 11));
+  auto owner = std::make_unique<RawPeer>(knowing());
+  const auto made = owner->export_fds("kv", borrow(memory)).reply;
+  ASSERT_EQ(made.token().size(), 16u);
+  daemon().restart();
+  EXPECT_TRUE(owner->ends());
+  *owner = knowing();
+  RawPeer admin = admin_peer();
+  EXPECT_EQ(admin.status().reply.awaited(), 1u);
+  EXPECT_EQ(owner->acquire(made.key()).status, HB_SUSPENDED);
+  EXPECT_EQ(owner->export_fds("kv", borrow(memory)).status, HB_EXISTS) << "its name is kept for its owner";
+  pb::Reoffer forged = again(made, "kv", 2 * kPage);
+  forged.set_generation(made.generation() + 1);
+  EXPECT_EQ(owner->call<pb::ExportReply>(FrameType::kReoffer, forged).status, HB_NOT_FOUND);
+  const auto back = owner->call<pb::ExportReply>(FrameType::kReoffer, again(made, "kv", 2 * kPage));
+  ASSERT_EQ(back.status, HB_OK) << back.error.message();
+  pb::Change chunks;
+  chunks.set_export_id(made.export_id());
+  chunks.set_kind(pb::Change::RESUME);
+  chunks.set_total_chunks(2);
+  chunks.set_total_size(2 * kPage);
+  chunks.set_distinct_handles(2);
+  for (std::uint32_t i = 1; i <= 2; ++i) {
+    chunks.add_chunks()->set_handle(i);
+    chunks.mutable_chunks(static_cast<int>(i) - 1)->set_size(kPage);
+  }
+  const auto whole = owner->call<pb::ExportReply>(FrameType::kChange, chunks, borrow(memory));
+  ASSERT_EQ(whole.status, HB_OK) << whole.error.message();
+  const auto lease = owner->acquire(made.key());
+  ASSERT_EQ(lease.fds.size(), 2u) << lease.error.message();
+  EXPECT_EQ(pattern_error(lease.fds[1].get(), 0, kPage, 11), "");
+  EXPECT_EQ(lease.reply.generation(), made.generation());
+  EXPECT_EQ(admin.status().reply.awaited(), 0u);
+}
+
+// B08: not before its time.
+TEST_F(OnTmpfs, B08_WhatNobodyBringsBackIsGoneAfterTheGrace) {
+  const UniqueFd memory = sealed_memfd(kPage, 10);
+  auto owner = std::make_unique<RawPeer>(knowing());
+  const auto made = owner->export_fds("kv", {memory.get()}).reply;
+  daemon().restart();
+  owner.reset();
+  RawPeer reader = knowing();
+  EXPECT_EQ(reader.acquire(made.key()).status, HB_SUSPENDED);
+  EXPECT_TRUE(poll_until([&] { return reader.acquire(made.key()).status == HB_GONE; }));
+  EXPECT_EQ(reader.export_fds("kv", {memory.get()}).status, HB_OK) << "its name is free";
+}
+
+TEST_F(OnTmpfs, ASecretIsNobodyElsesToRead) {
+  struct stat status {};
+  for (const char* name : {"node", "records"}) {
+    ASSERT_EQ(::stat((daemon().run_dir() + "/admin/" + name).c_str(), &status), 0) << name;
+    EXPECT_EQ(status.st_mode & 07777, 0600u) << name;
+  }
 }
 
 }  // namespace

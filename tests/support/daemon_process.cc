@@ -37,7 +37,8 @@ std::string daemon_program() {
 
 std::string crashing_daemon_program() { return HB_TEST_CRASHING_DAEMON; }
 
-DaemonProcess::DaemonProcess(DaemonOptions options) : options_(std::move(options)) {
+DaemonProcess::DaemonProcess(DaemonOptions options)
+    : dir_(options.in_memory ? "/dev/shm" : "/tmp"), options_(std::move(options)) {
   run_dir_ = dir_ / (options_.run_dir.empty() ? "run" : options_.run_dir);
   socket_ = run_dir_ + "/broker.sock";
   admin_socket_ = run_dir_ + "/admin/admin.sock";
