@@ -131,6 +131,7 @@ std::optional<Error> refuse_unknown(const Core& core, const Asker& asker, const 
   terms.total_chunks = 1;
   terms.total_size = request.size;
   terms.distinct_handles = 1;
+  terms.chunks.emplace_back();  // the chunks come afterwards, and are looked at then
   if (auto refused = refuse_terms(core, terms, asker.session.principal)) return refused;
   const Principal& who = asker.session.principal;
   const Name* const name =

@@ -128,7 +128,7 @@ class SlotTable {
  private:
   static constexpr std::uint32_t kBlock = 512;
   static constexpr std::uint32_t kLive = 0x8000'0000u;
-  static constexpr std::uint32_t kMostSlots = 1u << 26;
+  static constexpr std::uint32_t kMostSlots = 1u << 24;
   struct Block {
     std::array<std::uint32_t, kBlock> use{};
     std::array<bool, kBlock> touched{};

@@ -2,8 +2,7 @@
 // Copyright (c) 2026 the hipbroker authors
 #include "support/record_memory.h"
 
-#include <gtest/gtest.h>
-
+#include <cstdlib>
 #include <span>
 
 #include "wire/message_codec.h"
@@ -29,8 +28,8 @@ namespace {
 template <class Record>
 void add(RecordSet::Of<Record>& out, RecordKey key, const std::string& bytes) {
   out.emplace_back(key, Record());
-  const auto read = msg::decode_into(std::as_bytes(std::span(bytes)), out.back().second);
-  EXPECT_TRUE(read) << (read ? std::string() : read.error().text());
+  // What was encoded a moment ago.
+  if (!msg::decode_into(std::as_bytes(std::span(bytes)), out.back().second)) std::abort();
 }
 
 }  // namespace
