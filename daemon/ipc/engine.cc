@@ -146,10 +146,11 @@ std::optional<core::ScopeId> Engine::find_scope(std::string_view name) const {
 }
 
 void Engine::disconnect(core::SessionId session) {
-  const auto found = sessions_.find(session);
-  if (found == sessions_.end()) return;
-  backlogged_.erase(found->second.recipient);
-  sessions_.erase(found);
+  // None is there of one that another daemon had and that does not go on here.
+  if (const auto found = sessions_.find(session); found != sessions_.end()) {
+    backlogged_.erase(found->second.recipient);
+    sessions_.erase(found);
+  }
   broker_->disconnect(session, monotonic_now(), effects_);
   carry_out();
 }

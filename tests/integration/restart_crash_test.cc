@@ -137,7 +137,9 @@ class Crash : public RestartTest, public testing::WithParamInterface<Case> {
       while (wait_readable(sender.fd(), 0)) take(sender.receive(0));
       daemon().start();
       resumed(sender);
-      if (!answered) EXPECT_TRUE(sender.send_frame(header, sent.body, sent.fds));
+      if (!answered) {
+        EXPECT_TRUE(sender.send_frame(header, sent.body, sent.fds));
+      }
       if (!ponged) sender.send_frame({FrameType::kPing, 0, 0, ping}, "");
       while (!(answered && ponged)) {
         const RawFrame came = sender.receive();
@@ -156,7 +158,8 @@ class Crash : public RestartTest, public testing::WithParamInterface<Case> {
   }
 
   static std::string wrong_bytes_of_what_is_left(World& made) {
-    for (const pb::ExportInfo& info : made.owner.list().reply.exports()) {
+    const pb::ListReply list = made.owner.list().reply;
+    for (const pb::ExportInfo& info : list.exports()) {
       if (info.export_id() == made.kv.export_id() && info.state() == 1)
         return wrong_bytes(made.consumer, made.kv.key(), 10);
     }
@@ -341,7 +344,7 @@ const Case kCases[] = {
      },
      [](World& w, const std::string&) { EXPECT_EQ(info_of(w).step(), 2u); }},
 };
-INSTANTIATE_TEST_SUITE_P(Verbs, Crash, testing::ValuesIn(kCases), [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(Verbs, Crash, testing::ValuesIn(kCases), [](const auto& one) { return std::string(one.param.name); });
 
 // The start itself ends before anybody is told: the next one finds what that one found.
 class CrashAtStart : public RestartTest {

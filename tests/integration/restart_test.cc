@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "integration/restart_fixture.h"
+#include "support/channel.h"
 #include "support/role.h"
 
 namespace hb::test {
@@ -92,9 +93,12 @@ TEST_F(Restart, WhatPersistsIsThereWithoutItsOwner) {
     made = shared(owner, "weights", 2, 10, 2);
   }
   daemon().restart();
-  RawPeer reader = peer();
-  EXPECT_EQ(wrong_bytes(reader, made.key(), 10), "");
-  EXPECT_EQ(reader.withdraw_id(made.export_id()).status, HB_OK);
+  RawPeer heir = peer();
+  EXPECT_EQ(wrong_bytes(heir, made.key(), 10), "");
+  pb::Claim claim;
+  claim.mutable_target()->set_key(made.key());
+  EXPECT_EQ(heir.call<pb::ExportReply>(FrameType::kClaim, claim).status, HB_OK);
+  EXPECT_EQ(heir.withdraw_id(made.export_id()).status, HB_OK);
 }
 
 // An owner or a holder that says nothing is one all the same.
@@ -126,7 +130,8 @@ TEST_F(Restart, AProcessThatDiedInTheGapIsNoticed) {
   RawPeer owner = resuming();
   const auto made = shared(owner, "kv", 2, 10);
   auto [channel, theirs] = channel_pair();
-  Process holder({own_program(), "--role=holds_for_ever", daemon().socket()}, {}, {{theirs.get(), kChannelFd}});
+  Process holder({own_program(), "--role=holds_for_ever", daemon().socket()}, ProcessOptions(),
+                 {{theirs.get(), kChannelFd}});
   theirs.reset();
   ASSERT_TRUE(receive_message(channel.get(), kWatchdogNs));
   ASSERT_EQ(shown(owner, made.export_id()).leases(), 1u);
@@ -143,9 +148,8 @@ TEST_F(Restart, AClientOfAnOlderVersionEndsWithTheDaemon) {
   const auto kept = shared(owner, "ours", 1, 20);
   daemon().restart();
   EXPECT_TRUE(old.ends());
-  RawPeer admin = admin_peer();
-  EXPECT_EQ(admin.list().reply.exports_size(), 1);
-  EXPECT_EQ(wrong_bytes(admin, kept.key(), 20), "");
+  EXPECT_EQ(owner.list().reply.exports_size(), 1);
+  EXPECT_EQ(wrong_bytes(owner, kept.key(), 20), "");
 }
 
 TEST_F(Restart, WhoWaitsForANameGetsIt) {

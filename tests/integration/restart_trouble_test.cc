@@ -24,7 +24,9 @@ TEST_F(Trouble, B07_ShuffledAndOneLost) {
   const auto first = shared(owner, "first", 200, 1000);
   const auto second = shared(owner, "second", 200, 3000);
   for (const std::string& message : daemon().manager().messages()) {
-    if (message.find("FDSTORE=1") != std::string::npos) EXPECT_THAT(message, HasSubstr("FDPOLL=0"));
+    if (message.find("FDSTORE=1") != std::string::npos) {
+      EXPECT_THAT(message, HasSubstr("FDPOLL=0"));
+    }
   }
   EXPECT_EQ(daemon().manager().violations(), std::vector<std::string>());
   EXPECT_EQ(daemon().manager().behind_barrier(), 0u);

@@ -14,6 +14,7 @@
 
 #include "hipbroker/hipbroker.h"
 #include "integration/restart_fixture.h"
+#include "support/channel.h"
 #include "support/role.h"
 
 namespace hb::test {
@@ -152,7 +153,7 @@ class S7 : public RestartTest {
     auto [channel, theirs] = channel_pair();
     std::vector<std::string> line{own_program(), "--role=" + role};
     line.insert(line.end(), args.begin(), args.end());
-    Child child{std::move(channel), Process(line, {}, {{theirs.get(), kChannelFd}})};
+    Child child{std::move(channel), Process(line, ProcessOptions(), {{theirs.get(), kChannelFd}})};
     theirs.reset();
     EXPECT_TRUE(receive_message(child.channel.get(), kWatchdogNs)) << role << " is not ready";
     return child;
