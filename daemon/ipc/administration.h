@@ -123,6 +123,7 @@ struct AuditWasRead {
 
 struct Drain {
   bool off = false;
+  core::SessionId asker;  // the session fills it in
 };
 struct Drained {
   bool restart_safe = false;

@@ -122,7 +122,7 @@ Result<AdminRequest> request_of(const v1::AuditRead& message) {
   return AdminRequest(AuditRead{message.after(), message.since_unix_ns(), message.max_records()});
 }
 
-Result<AdminRequest> request_of(const v1::Drain& message) { return AdminRequest(Drain{message.off()}); }
+Result<AdminRequest> request_of(const v1::Drain& message) { return AdminRequest(Drain{message.off(), {}}); }
 
 template <class Message>
 Result<AdminRequest> read(std::span<const std::byte> body, const char* name) {

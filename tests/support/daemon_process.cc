@@ -35,7 +35,10 @@ std::string daemon_program() {
   return elsewhere != nullptr ? elsewhere : HB_TEST_DAEMON;
 }
 
-DaemonProcess::DaemonProcess(DaemonOptions options) : options_(std::move(options)) {
+std::string crashing_daemon_program() { return HB_TEST_CRASHING_DAEMON; }
+
+DaemonProcess::DaemonProcess(DaemonOptions options)
+    : dir_(options.in_memory ? "/dev/shm" : "/tmp"), options_(std::move(options)) {
   run_dir_ = dir_ / (options_.run_dir.empty() ? "run" : options_.run_dir);
   socket_ = run_dir_ + "/broker.sock";
   admin_socket_ = run_dir_ + "/admin/admin.sock";
@@ -45,6 +48,10 @@ DaemonProcess::DaemonProcess(DaemonOptions options) : options_(std::move(options
   if (options_.run_dir.empty() && owner) {
     if (::chown(run_dir_.c_str(), *owner, options_.process.gid.value_or(*owner)) != 0)
       throw std::runtime_error("chown of " + run_dir_);
+  }
+  if (options_.store) {
+    own_manager_ = std::make_unique<FakeServiceManager>(dir_);
+    options_.manager = own_manager_.get();
   }
   if (options_.activated) {
     std::filesystem::create_directory(run_dir_ + "/admin");
@@ -60,7 +67,7 @@ DaemonProcess::DaemonProcess(DaemonOptions options) : options_(std::move(options
 
 std::vector<std::string> DaemonProcess::command_line() const {
   std::vector<std::string> line{
-      daemon_program(), "--config", dir_ / "hipbrokerd.toml", "--policy", policy_file(), "--socket", socket_};
+      options_.program.empty() ? daemon_program() : options_.program, "--config", dir_ / "hipbrokerd.toml", "--policy", policy_file(), "--socket", socket_};
   line.insert(line.end(), options_.args.begin(), options_.args.end());
   return line;
 }
