@@ -7,6 +7,7 @@
 
 #include "core/awaiting.h"
 #include "core/ending.h"
+#include "core/failure.h"
 #include "core/grant.h"
 #include "core/group.h"
 #include "core/invariants.h"
@@ -45,8 +46,11 @@ void each_restored_table(Core& core, const record::Floors& floors, Use use) {
 
 void Broker::write_changes(RecordSink& sink) { state_->recorder.write(state_->core, sink); }
 
-std::string Broker::restore(const RecordSet& records, Time /*now*/) {
+std::string Broker::restore(const RecordSet& records, Time now) {
   Core& core = state_->core;
+  // The clock is the node's since it was started: what comes after this moment is damaged.
+  for (const auto& [key, exported] : records.exports)
+    if (exported.ended > now) return text("export ", key.slot, " ended in the future");
   const record::Floors floors = records.floors.empty() ? record::Floors() : records.floors.front().second;
   each_restored_table(core, floors, [](auto& table, std::uint32_t, std::uint32_t) { table.begin_restore(); });
   if (Misfit misfit = restore_all(core, records, state_->recorder); !misfit.empty()) return misfit;
