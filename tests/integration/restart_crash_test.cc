@@ -36,7 +36,6 @@ struct World {
   pb::ExportReply kv;
   std::uint64_t lease = 0;
   std::vector<UniqueFd> fds;  // for what a verb sends
-  std::string ticket;
   std::uint64_t half = 0;  // an export of two pages, of which one came
 };
 
@@ -83,11 +82,6 @@ class Crash : public RestartTest, public testing::WithParamInterface<Case> {
     first.set_export_id(made.kv.export_id());
     first.set_step(1);
     EXPECT_EQ(made.owner.call<pb::PublishReply>(FrameType::kPublish, first).status, HB_OK);
-    pb::MakeTicket ticket;
-    ticket.set_export_id(made.kv.export_id());
-    ticket.set_access(1);
-    ticket.set_ttl_ns(60'000'000'000);
-    made.ticket = made.owner.call<pb::MakeTicketReply>(FrameType::kMakeTicket, ticket).reply.ticket();
     pb::Export half = export_of("half", 2, kPage);
     half.mutable_chunks()->RemoveLast();
     const auto sent =
@@ -201,7 +195,6 @@ const Case kCases[] = {
      [](World& w, const std::string& body) {
        const auto made = parsed<pb::ExportReply>(body);
        EXPECT_TRUE(made.complete());
-       EXPECT_EQ(made.generation(), 1u);
        EXPECT_EQ(count_of(w, "new"), 1u);
        const auto lease = w.consumer.acquire(made.key());
        ASSERT_EQ(lease.fds.size(), 2u) << lease.error.message();
@@ -324,14 +317,18 @@ const Case kCases[] = {
        return frame(FrameType::kMakeTicket, ticket);
      },
      [](World& w, const std::string& body) {
-       EXPECT_EQ(info_of(w).tickets(), 2u);
-       EXPECT_EQ(w.consumer.acquire(parsed<pb::MakeTicketReply>(body).ticket()).status, HB_OK);
        EXPECT_EQ(info_of(w).tickets(), 1u);
+       EXPECT_EQ(w.consumer.acquire(parsed<pb::MakeTicketReply>(body).ticket()).status, HB_OK);
+       EXPECT_EQ(info_of(w).tickets(), 0u);
      }},
     {"DropTicket", false,
      [](World& w) {
+       pb::MakeTicket ticket;
+       ticket.set_export_id(w.kv.export_id());
+       ticket.set_access(1);
+       ticket.set_ttl_ns(60'000'000'000);
        pb::DropTicket drop;
-       drop.set_ticket(w.ticket);
+       drop.set_ticket(w.owner.call<pb::MakeTicketReply>(FrameType::kMakeTicket, ticket).reply.ticket());
        return frame(FrameType::kDropTicket, drop);
      },
      [](World& w, const std::string&) { EXPECT_EQ(info_of(w).tickets(), 0u); }},

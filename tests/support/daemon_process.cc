@@ -25,6 +25,8 @@ namespace hb::test {
 
 namespace {
 
+// A socket that a service manager opened takes connections while there is no daemon.
+constexpr std::uint64_t kHelloNs = 2'000'000'000;
 constexpr const char* kUsualPolicy = "[[rule]]\nallow = [\"export\", \"acquire\", \"list\", \"revoke\"]\n";
 
 }  // namespace
@@ -91,7 +93,7 @@ void DaemonProcess::start() {
   process_ = Process(line, process, inherit);
   const bool ready = poll_until([&] {
     if (process_state(process_.pid()) == 'Z') return true;
-    return RawPeer::try_hello(options_.ready_on_admin ? admin_socket_ : socket_);
+    return RawPeer::try_hello(options_.ready_on_admin ? admin_socket_ : socket_, kHelloNs);
   });
   if (!ready || process_state(process_.pid()) == 'Z') {
     const auto status = process_.wait(0);
