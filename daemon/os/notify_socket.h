@@ -16,7 +16,7 @@
 namespace hb::os {
 
 inline constexpr std::size_t kNotifyFds = 253;  // SCM_MAX_FD of the kernel
-inline constexpr std::uint64_t kNotifyWaitNs = 500'000'000;
+inline constexpr std::uint64_t kNotifyWaitNs = 200'000'000;
 
 // Whether there is a manager to talk to.
 [[nodiscard]] bool notify_wanted();

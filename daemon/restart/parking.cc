@@ -19,7 +19,11 @@ constexpr std::size_t kFewEntries = ParkingQueue::kMessageFds;
 std::string queue_name(std::size_t number, char end) { return "q" + std::to_string(number) + end; }
 
 Parking::Parking(os::DescriptorStore& store, Options options, Lookup lookup)
-    : store_(store), options_(std::move(options)), lookup_(std::move(lookup)), queues_(kMostQueues) {
+    : store_(store),
+      options_(std::move(options)),
+      lookup_(std::move(lookup)),
+      queues_(kMostQueues),
+      spoilt_(kMostQueues) {
   options_.queues = std::clamp<std::size_t>(options_.queues, 1, kMostQueues);
 }
 
@@ -47,8 +51,8 @@ bool Parking::is_own_end(BorrowedFd fd) const {
 
 tl::expected<Parking::Number, std::string> Parking::make_queue() {
   Number number = 0;
-  while (number < options_.queues && queues_[number]) ++number;
-  if (number >= options_.queues) {
+  while (number < kMostQueues && (queues_[number] || spoilt_[number])) ++number;
+  if (number >= kMostQueues || queues() >= options_.queues) {
     return tl::unexpected("all " + std::to_string(options_.queues) + " parking queues are in use and full");
   }
   step("socketpair");
@@ -69,8 +73,7 @@ tl::expected<Parking::Number, std::string> Parking::make_queue() {
   }
   if (!stored) {
     makes_queues_ = false;
-    static_cast<void>(store_.remove(holding));
-    static_cast<void>(store_.remove(sending));
+    remove_from_store(number);
     return tl::unexpected("a parking queue: " + stored.error());
   }
   makes_queues_ = true;
@@ -84,10 +87,14 @@ void Parking::remove_queue(Number number) {
   for (const ParkingQueue::Message& message : queues_[number]->messages()) {
     for (const ParkedEntry& entry : message) forget(entry, number);
   }
-  step("FDSTOREREMOVE");
-  static_cast<void>(store_.remove(queue_name(number, 'a')));
-  static_cast<void>(store_.remove(queue_name(number, 'b')));
+  remove_from_store(number);
   queues_[number].reset();
+}
+
+void Parking::remove_from_store(Number number) {
+  step("FDSTOREREMOVE");
+  if (!store_.remove(queue_name(number, 'a')) || !store_.remove(queue_name(number, 'b')))
+    spoilt_[number] = true;
 }
 
 void Parking::forget(const ParkedEntry& entry, Number number) {

@@ -6,7 +6,9 @@
 // most.
 //
 // Whenever the process ends, between any two system calls, every descriptor that was parked is in some
-// queue; it may be there twice, and one that was taken out may be there still, until it was taken out.
+// queue; it may be there twice, and one that unpark() was to take out may be there still, until it returned.
+// One exception: where the kernel takes no copy before the old message is gone (ETOOMANYREFS, or all queues
+// full), taking out comes first, and what stays, 253 at most, is in no queue between two calls.
 //
 // Contract of unpark(): a message is taken out by receiving it without room for descriptors, which closes
 // them. Where that were the last reference to GPU memory, the driver would free it there and then, on the
@@ -106,6 +108,7 @@ class Parking {
   void read_queue(Number number, Back& back);
   void forget(const ParkedEntry& entry, Number number);
   void remove_queue(Number number);
+  void remove_from_store(Number number);
   [[nodiscard]] bool is_own_end(BorrowedFd fd) const;
 
   os::DescriptorStore& store_;
@@ -113,6 +116,9 @@ class Parking {
   Lookup lookup_;
   std::vector<std::optional<ParkingQueue>> queues_;                       // by number
   std::unordered_multimap<ParkedEntry, Number, ParkedEntryHash> places_;  // one for each copy
+  // Numbers whose names the manager could not be told to remove: with new ends under the old names the next
+  // daemon would not know which to take.
+  std::vector<bool> spoilt_;
   std::uint64_t in_flight_ = 0;
   bool makes_queues_ = true;  // until the store did not take one
 };

@@ -57,8 +57,7 @@ Parking::Back Parking::restore(std::map<std::string, std::vector<UniqueFd>>& sto
     if (!ends.holding) {
       back.lines.push_back("parking queue " + std::to_string(number) + ": \"" + queue_name(number, 'b') +
                            "\" is not in the descriptor store any more: what was parked in it is lost");
-      step("FDSTOREREMOVE");
-      static_cast<void>(store_.remove(queue_name(number, 'a')));
+      remove_from_store(number);
       continue;
     }
     if (!ends.sending) {

@@ -74,8 +74,8 @@ TABLE = {
 ONLY = [
     ("daemon/ipc/", "messages", ("translate", "session")),
     ("client/src/", "protozero", ("messages",)),
-    ("daemon/restart/", "protozero", ("record_codec",)),
     ("proto/wire/", "protozero", ("message_codec",)),
+    ("daemon/restart/", "protozero", ("record_codec",)),
 ]
 
 # Where an include in quotes may lie.

@@ -42,7 +42,7 @@ class AbstractStore : public Store {
 };
 
 // Field report B07: FDPOLL=0 in each, no more than 253 in one, and a barrier behind the last.
-TEST_F(Store, ManyGoInMessagesOf253) {
+TEST_F(Store, B07_ManyGoInMessagesOf253) {
   DescriptorStore store = DescriptorStore::of_environment();
   ASSERT_TRUE(store.available());
   EXPECT_EQ(store.entries_max(), 600u);

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include "support/fd_census.h"
+#include "os/notify_socket.h"
 #include "unit/daemon/restart/parking_world.h"
 
 namespace hb::test {
@@ -67,6 +67,19 @@ TEST_F(ParkingTest, TwiceIsOnceAndOutTwiceIsNoTrouble) {
 }
 
 // A queue takes 278 small messages: they are put together before that.
+TEST_F(ParkingTest, OneByOneFarMoreThanAQueueHasMessages) {
+  Parking::Options options{10'000};
+  options.queues = 1;
+  Parking parking(store_, options, holder_.lookup());
+  for (std::uint64_t id = 1; id <= 1000; ++id) {
+    const auto parked = parking.park(holder_.make(id, 1));
+    ASSERT_TRUE(parked) << id << ": " << parked.error();
+  }
+  NextDaemon next(manager_);
+  EXPECT_TRUE(next.each_is_its_own());
+  EXPECT_EQ(next.ids, holder_.ids());
+}
+
 TEST_F(ParkingTest, ManyOneByOneAreOneQueue) {
   Parking parking(store_, {10'000}, holder_.lookup());
   for (std::uint64_t id = 1; id <= 3000; ++id) {
@@ -150,6 +163,44 @@ TEST_F(ParkingTest, AManagerThatDoesNotAnswerIsAReasonAndNotAHang) {
   ASSERT_TRUE(parking.park(holder_.make(1, 1)));
   EXPECT_EQ(manager_.stored_names(), (std::vector<std::string>{"q0a", "q0b"}));
   EXPECT_EQ(NextDaemon(manager_).ids, (std::set<std::uint64_t>{1}));
+}
+
+// Its names may still come into the store, long after: others are taken.
+TEST_F(ParkingTest, AManagerThatTakesNothingAtAllSpoilsANumber) {
+  Parking parking(store_, {10'000}, holder_.lookup());
+  manager_.set_busy(true);
+  while (os::notify_send("STATUS=x", {}, 1'000'000)) {
+  }
+  EXPECT_FALSE(parking.park(holder_.make(1, 1)));
+  manager_.set_busy(false);
+  ASSERT_TRUE(parking.park(holder_.make(1, 1)));
+  EXPECT_EQ(manager_.stored_names(), (std::vector<std::string>{"q1a", "q1b"}));
+  EXPECT_EQ(NextDaemon(manager_).ids, (std::set<std::uint64_t>{1}));
+}
+
+TEST_F(ParkingTest, WithAllQueuesFullItSaysSoAndStillTakesOut) {
+  Parking::Options options{100'000};
+  options.queues = 1;
+  const UniqueFd file = numbered(1);
+  Parking parking(store_, options, [&file](const ParkedEntry&) { return BorrowedFd(file); });
+  std::uint64_t id = 1;
+  std::string refusal;
+  while (refusal.empty()) {
+    std::vector<ToPark> some;
+    for (std::uint64_t i = 0; i < 500; ++i) some.push_back({handle(id + i), file});
+    const auto parked = parking.park(some);
+    if (parked) id += 500;
+    if (!parked) refusal = parked.error();
+  }
+  EXPECT_NE(refusal.find("EAGAIN"), std::string::npos) << refusal;
+  EXPECT_NE(refusal.find("parking queue 0: "), std::string::npos) << refusal;
+  EXPECT_GT(id, 5000u);
+  EXPECT_EQ(parking.in_flight(), id - 1) << "all of the refused call or none";
+  std::uint64_t out = 0;
+  for (std::uint64_t one = 100; one < id; one += 1000, ++out) {
+    EXPECT_TRUE(parking.unpark(entries({one})).empty());
+  }
+  EXPECT_EQ(parking.in_flight(), id - 1 - out);
 }
 
 TEST_F(ParkingTest, TenThousand) {
