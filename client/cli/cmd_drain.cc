@@ -24,7 +24,8 @@ bool loses_nothing(const hb_drain_info& info) {
 }
 
 std::string text_of(const hb_drain_info& info, bool off) {
-  std::string out = off ? "exports and sessions are taken again\n" : "no new exports and sessions are taken\n";
+  std::string out =
+      off ? "exports and sessions are taken again\n" : "no new exports and sessions are taken\n";
   if (loses_nothing(info)) {
     out += "restart-safe: yes, a restart loses nothing\n";
   } else {
@@ -32,12 +33,15 @@ std::string text_of(const hb_drain_info& info, bool off) {
     if (*info.reason != '\0') out += fmt::format(" ({})", one_line(info.reason));
     out += '\n';
     if (info.unsafe_exports != 0)
-      out += fmt::format("a restart loses the memory of {} exports, unless their owners live and bring it back\n",
-                         info.unsafe_exports);
+      out += fmt::format(
+          "a restart loses the memory of {} exports, unless their owners live and bring it back\n",
+          info.unsafe_exports);
     if (info.sessions_lost != 0)
-      out += fmt::format("{} sessions end with a restart, and their clients connect again\n", info.sessions_lost);
+      out += fmt::format("{} sessions end with a restart, and their clients connect again\n",
+                         info.sessions_lost);
   }
-  if (info.uploads != 0) out += fmt::format("{} exports are half sent; they go on after a restart\n", info.uploads);
+  if (info.uploads != 0)
+    out += fmt::format("{} exports are half sent; they go on after a restart\n", info.uploads);
   return out;
 }
 
@@ -51,8 +55,9 @@ std::string drain(Cli& cli, const Arguments& arguments) {
   hb_error error = HB_ERROR_INIT;
   hb_drain_info info = HB_DRAIN_INFO_INIT;
   for (;;) {
-    check(hb_drain(connection.client(), arguments.off ? HB_DRAIN_OFF : 0, connection.deadline(), &info, &error),
-          error);
+    check(
+        hb_drain(connection.client(), arguments.off ? HB_DRAIN_OFF : 0, connection.deadline(), &info, &error),
+        error);
     if (arguments.wait_s <= 0 || loses_nothing(info) || hb_deadline_in(0) >= deadline) break;
     (void)::poll(nullptr, 0, kLookAgainMs);
   }
@@ -73,7 +78,8 @@ std::string drain(Cli& cli, const Arguments& arguments) {
 void add_drain(Cli& cli) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* verb = cli.app.add_subcommand(
-      "drain", "Before a restart: let the daemon take no new exports and sessions, and say what would be lost");
+      "drain",
+      "Before a restart: let the daemon take no new exports and sessions, and say what would be lost");
   verb->fallthrough();
   verb->add_flag("--off", arguments->off, "As before again");
   verb->add_option("--wait", arguments->wait_s, "Wait for so long until nothing would be lost")

@@ -158,8 +158,8 @@ std::string shown_text(const Shown& shown, std::size_t most_chunks, const TableS
     out += field("lingers", e.linger_left_ns != 0 ? format_age(e.linger_left_ns) + " are left to claim it"
                                                   : format_age(e.linger_ns) + " after its owner's end");
   if (e.awaited_ns != 0)
-    out += field("awaited", "a restart of the daemon lost its memory; its owner has " + format_age(e.awaited_ns) +
-                                " to bring it back");
+    out += field("awaited", "a restart of the daemon lost its memory; its owner has " +
+                                format_age(e.awaited_ns) + " to bring it back");
   if (e.restart_unsafe != 0) out += field("restart", "would lose its memory: hipbrokerctl ping says why");
   if (e.tickets != 0) out += field("tickets", std::to_string(e.tickets));
   if (e.step != 0) out += field("step", std::to_string(e.step));

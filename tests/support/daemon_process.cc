@@ -68,8 +68,13 @@ DaemonProcess::DaemonProcess(DaemonOptions options)
 }
 
 std::vector<std::string> DaemonProcess::command_line() const {
-  std::vector<std::string> line{
-      options_.program.empty() ? daemon_program() : options_.program, "--config", dir_ / "hipbrokerd.toml", "--policy", policy_file(), "--socket", socket_};
+  std::vector<std::string> line{options_.program.empty() ? daemon_program() : options_.program,
+                                "--config",
+                                dir_ / "hipbrokerd.toml",
+                                "--policy",
+                                policy_file(),
+                                "--socket",
+                                socket_};
   line.insert(line.end(), options_.args.begin(), options_.args.end());
   return line;
 }

@@ -694,8 +694,8 @@ typedef struct hb_listed {
   uint64_t tickets;
   uint64_t descriptors; /* that the daemon holds for it */
   uint64_t step;        /* the last one published */
-  uint64_t awaited_ns;  /* not 0: a restart of the daemon lost its memory; until it ends, unless its owner, whose
-                           library does that by itself, brings it back */
+  uint64_t awaited_ns;  /* not 0: a restart of the daemon lost its memory; until it ends, unless its owner,
+                           whose  library does that by itself, brings it back */
   int restart_unsafe;   /* 1: a restart of the daemon would lose its memory; told by hb_show alone */
 } hb_listed;
 

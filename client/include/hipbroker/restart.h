@@ -12,7 +12,8 @@
 extern "C" {
 #endif
 
-/* What a restart of the daemon would lose now. Nothing: restart_safe, and both numbers of what is lost are 0. */
+/* What a restart of the daemon would lose now. Nothing: restart_safe, and both numbers of what is lost are 0.
+ */
 typedef struct hb_drain_info {
   size_t size;
   int restart_safe;        /* 1: descriptors and records outlive the daemon */
@@ -28,8 +29,8 @@ enum {
   HB_DRAIN_OFF = 1 /* as before again */
 };
 
-/* From now on the daemon answers HB_BUSY to new exports and, on every socket but the admin's, to new sessions;
- * what exists goes on. A daemon that is started again takes both. Admin socket only (HB_DENIED). */
+/* From now on the daemon answers HB_BUSY to new exports and, on every socket but the admin's, to new
+ * sessions; what exists goes on. A daemon that is started again takes both. Admin socket only (HB_DENIED). */
 HB_API hb_status hb_drain(hb_client* client, uint32_t flags, uint64_t deadline_ns, hb_drain_info* ret_info,
                           hb_error* error);
 
