@@ -26,6 +26,7 @@ void add_why(Cli& cli);
 void add_revoke(Cli& cli);
 void add_reload(Cli& cli);
 void add_check_policy(Cli& cli);
+void add_drain(Cli& cli);
 void add_ping(Cli& cli);
 void add_doctor(Cli& cli);
 void add_version(Cli& cli);

@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kBash = R"sh(# bash completion for hipbrokerctl: source <(hipbrokerctl completion bash)
 _hipbrokerctl() {
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} verb= i
-  local verbs='ls show who why revoke check-policy reload quota scope audit metrics ping doctor version completion'
+  local verbs='ls show who why revoke check-policy reload drain quota scope audit metrics ping doctor version completion'
   local global='--socket --timeout --admin --no-admin --json --no-header --help --version'
   COMPREPLY=()
   case $previous in
@@ -21,7 +21,7 @@ _hipbrokerctl() {
     --timeout|--since|--owner|--uid|--id|--wait|--grace|--as|--gid|--scope) return ;;
   esac
   for ((i = 1; i < COMP_CWORD; i++)); do
-    case ${COMP_WORDS[i]} in ls|show|who|why|revoke|check-policy|reload|quota|scope|audit|metrics|ping|doctor|version|completion) verb=${COMP_WORDS[i]}; break ;; esac
+    case ${COMP_WORDS[i]} in ls|show|who|why|revoke|check-policy|reload|drain|quota|scope|audit|metrics|ping|doctor|version|completion) verb=${COMP_WORDS[i]}; break ;; esac
   done
   local words=$global
   case $verb in
@@ -31,6 +31,7 @@ _hipbrokerctl() {
     who) words="$global --owner --id --top --scope" ;;
     why) words="$global --owner --id" ;;
     revoke) words="$global --owner --uid --id --grace" ;;
+    drain) words="$global --off --wait" ;;
     check-policy) words="$global --as --gid --scope --owner --verb" ;;
     quota) case " ${COMP_WORDS[*]:0:COMP_CWORD} " in
         *' quota ls '*) words="$global --uid --scope" ;;
@@ -77,7 +78,7 @@ _hipbrokerctl() {
     local -a verbs
     verbs=('ls:list exports' 'show:everything about one export' 'who:who holds an export' 'why:why its memory has not come back'
       'revoke:take an export back from its holders'
-      'check-policy:what a uid may do, and by which rule' 'reload:let the daemon read its policy file anew'
+      'check-policy:what a uid may do, and by which rule' 'reload:let the daemon read its policy file anew' 'drain:before a restart, what would be lost'
       'quota:what uids use and may use' 'scope:name spaces to mount' 'audit:who got and was refused what' 'metrics:counters for Prometheus'
       'ping:ask whether the daemon answers' 'doctor:does sharing work here' 'version:versions'
       'completion:script for a shell')
@@ -93,6 +94,7 @@ _hipbrokerctl() {
     who) _arguments $global $target '--top[every export, the largest first]' '--scope[only this scope]:scope:' ;;
     why) _arguments $global $target ;;
     revoke) _arguments $global $target '--uid[uid that owns the name]:uid:' '--grace[how long to wait for the holders]:time:' ;;
+    drain) _arguments $global '--off[as before again]' '--wait[until nothing would be lost]:time:' ;;
     check-policy) _arguments $global '--as[about whom]:uid:' '*--gid[its groups]:gid:' '--scope[seen from this scope]:scope:' '--owner[uid that owns the name]:uid:' '--verb[what the exit status is about]:verb:(export acquire list persist revoke)' '1:name:_hipbrokerctl_names' ;;
     quota)
       if (( CURRENT == 2 )); then compadd ls set; return; fi
@@ -114,7 +116,7 @@ compdef _hipbrokerctl hipbrokerctl
 )sh";
 
 constexpr const char* kFish = R"sh(# fish completion for hipbrokerctl: hipbrokerctl completion fish | source
-set -l verbs ls show who why revoke check-policy reload quota scope audit metrics ping doctor version completion
+set -l verbs ls show who why revoke check-policy reload drain quota scope audit metrics ping doctor version completion
 complete -c hipbrokerctl -f
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a ls -d 'List exports'
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a show -d 'Everything about one export'
@@ -123,6 +125,7 @@ complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a why -d '
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a revoke -d 'Take an export back from its holders'
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a check-policy -d 'What a uid may do, and by which rule'
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a reload -d 'Let the daemon read its policy file anew'
+complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a drain -d 'Before a restart: what would be lost'
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a quota -d 'What uids use and may use'
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a scope -d 'Name spaces to mount'
 complete -c hipbrokerctl -n "not __fish_seen_subcommand_from $verbs" -a audit -d 'Who got and was refused what'
@@ -139,6 +142,8 @@ complete -c hipbrokerctl -n '__fish_seen_subcommand_from show who why revoke che
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from show who why revoke' -l id -x -d 'Id of the export'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from revoke' -l uid -x -d 'Uid that owns the name'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from revoke' -l grace -x -d 'How long to wait for the holders'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from drain' -l off -d 'As before again'
+complete -c hipbrokerctl -n '__fish_seen_subcommand_from drain' -l wait -x -d 'Until nothing would be lost'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from check-policy' -l as -x -d 'About whom'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from check-policy' -l gid -x -d 'Its groups'
 complete -c hipbrokerctl -n '__fish_seen_subcommand_from check-policy' -l scope -x -d 'Seen from this scope'

@@ -53,7 +53,23 @@ Json counters_json(const hb_daemon_status& s) {
           {"log_waiting", s.log_waiting},
           {"log_dropped", s.log_dropped},
           {"audit_dropped", s.audit_dropped},
-          {"audit_told", s.audit_told}};
+          {"audit_told", s.audit_told},
+          {"parked", s.parked},
+          {"parked_limit", s.parked_limit},
+          {"store_entries", s.store_entries},
+          {"store_entries_max", s.store_entries_max},
+          {"records", s.records},
+          {"records_bytes", s.records_bytes},
+          {"awaited", s.awaited},
+          {"restarts", s.restarts}};
+}
+
+std::string restart_text(const hb_daemon_status& s) {
+  std::string out = fmt::format("restart-safe: {}", s.restart_safe != 0 ? "yes" : "no");
+  if (s.restart_safe == 0) out += fmt::format(" ({})", safe(s.restart_reason));
+  if (s.awaited != 0) out += fmt::format("; {} exports wait for their owners", s.awaited);
+  if (s.draining != 0) out += "; drained: no new exports and sessions";
+  return out + '\n';
 }
 
 std::string ping(const Options& options, double wait_s) {
@@ -85,6 +101,9 @@ std::string ping(const Options& options, double wait_s) {
                  {"round_trip_ns", round_trip},
                  {"uptime_ns", uptime},
                  {"sandbox", sandbox_json(status.sandbox)},
+                 {"restart_safe", info.admin != 0 ? Json(status.restart_safe != 0) : Json(nullptr)},
+                 {"restart_reason", string_or_null(status.restart_reason)},
+                 {"draining", info.admin != 0 ? Json(status.draining != 0) : Json(nullptr)},
                  {"counters", info.admin != 0 ? counters_json(status) : Json(nullptr)}});
   }
   std::string out = fmt::format("{} at {} answered in {}: up {}, protocol {}, {} view\n", safe(info.daemon),
@@ -94,7 +113,7 @@ std::string ping(const Options& options, double wait_s) {
     out += fmt::format("{} sessions, {} exports of {}, {} leases, {} of {} descriptors\n", status.sessions,
                        status.exports, format_bytes(status.bytes), status.leases, status.fds_used,
                        status.fds_limit) +
-           fmt::format("sandbox: {}\n", sandbox_text(status.sandbox));
+           fmt::format("sandbox: {}\n", sandbox_text(status.sandbox)) + restart_text(status);
   if (status.log_dropped + status.audit_dropped != 0)
     out += fmt::format(
         "{} lines of its log and {} audit records were lost: whoever reads its stderr or the journal does "

@@ -98,8 +98,19 @@ void judge_sandbox(const Diagnosis& d, Problems& out) {
                      : "its log says at the start why; Linux 5.13 with lsm=landlock and seccomp has all"});
 }
 
+void judge_restart(const Diagnosis& d, Problems& out) {
+  const hb_daemon_status& status = d.daemon_status;
+  if (*status.restart_reason == '\0') return;  // it is, or the daemon does not tell
+  out.push_back({Grade::kNote, "not_restart_safe",
+                 "a restart of the daemon would lose something: " + safe(status.restart_reason),
+                 "run it as a service of systemd with FileDescriptorStoreMax= and enough LimitNOFILE="});
+}
+
 void judge_daemon(const Diagnosis& d, Problems& out) {
-  if (d.daemon_answers) return judge_sandbox(d, out);
+  if (d.daemon_answers) {
+    judge_sandbox(d, out);
+    return judge_restart(d, out);
+  }
   if (d.daemon_exit == kNoDaemon)
     out.push_back({Grade::kWarning, "no_daemon", d.daemon_error,
                    std::string(kStartADaemon) + ", then run doctor again"});

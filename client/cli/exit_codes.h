@@ -14,6 +14,7 @@ enum Exit : int {
   kBroken = 2,      // doctor: something does not work
   kStillHeld = 3,   // done, and somebody still maps the memory
   kNotAllowed = 4,  // check-policy: the verdict is no
+  kWouldLose = 5,   // drain: a restart would lose something
   kUsage = 64,      // the command line is wrong
   kNoDaemon = 69,   // nobody answers
   kLocal = 71,      // something failed on this side, before or after the daemon

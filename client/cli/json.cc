@@ -61,7 +61,9 @@ Json to_json(const hb_listed& listed) {
           {"linger_left_ns", listed.linger_left_ns},
           {"tickets", listed.tickets},
           {"descriptors", listed.descriptors},
-          {"step", listed.step}};
+          {"step", listed.step},
+          {"awaited_ns", listed.awaited_ns},
+          {"restart_unsafe", listed.restart_unsafe != 0}};
 }
 
 Json to_json(const hb_held& held) {

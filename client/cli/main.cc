@@ -53,7 +53,8 @@ int main(int argc, char** argv) {
   app.add_flag("--no-header", no_header, "No titles above tables");
   app.footer(
       "Exit status: 0 done, 1 refused by the daemon (doctor: warnings), 2 doctor: broken, 3 still held,\n"
-      "4 check-policy: not allowed, 64 wrong command line, 69 no daemon, 71 something failed on this side.");
+      "4 check-policy: not allowed, 5 drain: a restart would lose something, 64 wrong command line, 69 no "
+      "daemon, 71 something failed on this side.");
 
   Cli cli{app, options, {}, kOk};
   add_ls(cli);
@@ -63,6 +64,7 @@ int main(int argc, char** argv) {
   add_revoke(cli);
   add_check_policy(cli);
   add_reload(cli);
+  add_drain(cli);
   add_quota(cli);
   add_scope(cli);
   add_audit(cli);

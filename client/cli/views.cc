@@ -69,7 +69,7 @@ Table exports_table(std::span<const hb_listed* const> exports) {
         std::to_string(e->chunks),    std::to_string(e->leases),
         format_age(e->age_ns),        safe(e->owner.command),
         shown_name(e->name)};
-    if (states) cells.insert(cells.end() - 2, safe(e->state));
+    if (states) cells.insert(cells.end() - 2, safe(e->state) + (e->awaited_ns != 0 ? ", awaited" : ""));
     if (scopes) cells.insert(cells.end() - 1, safe(e->scope));
     table.add(std::move(cells));
   }
@@ -157,6 +157,10 @@ std::string shown_text(const Shown& shown, std::size_t most_chunks, const TableS
   if (e.linger_ns != 0)
     out += field("lingers", e.linger_left_ns != 0 ? format_age(e.linger_left_ns) + " are left to claim it"
                                                   : format_age(e.linger_ns) + " after its owner's end");
+  if (e.awaited_ns != 0)
+    out += field("awaited", "a restart of the daemon lost its memory; its owner has " +
+                                format_age(e.awaited_ns) + " to bring it back");
+  if (e.restart_unsafe != 0) out += field("restart", "would lose its memory: hipbrokerctl ping says why");
   if (e.tickets != 0) out += field("tickets", std::to_string(e.tickets));
   if (e.step != 0) out += field("step", std::to_string(e.step));
   // The daemon tells the access list only to the owner and the admin, so none shown is not "none there".

@@ -115,6 +115,17 @@ hb_status hb_daemon_get_status(hb_client* client, uint64_t deadline_ns, hb_daemo
     status.audit_dropped = body->audit_dropped;
     status.audit_told = body->audit_told;
     status.sandbox = body->sandbox;
+    status.restart_safe = body->restart_safe ? 1 : 0;
+    status.parked = body->parked;
+    status.parked_limit = body->parked_limit;
+    status.store_entries = body->store_entries;
+    status.store_entries_max = body->store_entries_max;
+    status.records = body->records;
+    status.records_bytes = body->records_bytes;
+    status.awaited = body->awaited;
+    status.restarts = body->restarts;
+    status.draining = body->draining ? 1 : 0;
+    copy_text(body->restart_reason, status.restart_reason);
     write_info(status, ret_status);
     return {};
   });

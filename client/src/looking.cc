@@ -95,6 +95,8 @@ hb_listed listed_of(const msg::ExportInfo& from, Texts& texts) {
   out.tickets = from.tickets;
   out.descriptors = from.descriptors;
   out.step = from.step;
+  out.awaited_ns = from.awaited_ns;
+  out.restart_unsafe = from.restart_unsafe ? 1 : 0;
   return out;
 }
 

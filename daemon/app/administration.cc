@@ -27,8 +27,9 @@ ipc::AuditWasRead read(const observe::AuditTrail& audit, const ipc::AuditRead& a
 
 ipc::Drained drain(ipc::Engine& engine, const ipc::Drain& asked) {
   if (engine.draining() == asked.off) {
-    observe::log(observe::Level::kInfo, asked.off ? "not drained any more: exports and sessions are taken again"
-                                                  : "drained: no new exports, and no new sessions but the admin's");
+    observe::log(observe::Level::kInfo, asked.off
+                                            ? "not drained any more: exports and sessions are taken again"
+                                            : "drained: no new exports, and no new sessions but the admin's");
   }
   engine.set_draining(!asked.off);
   const ipc::Engine::Losses losses = engine.losses(asked.asker);

@@ -61,9 +61,11 @@ tl::expected<void, ipc::EdgeError> ScopeAdministration::make(StoredScope& wanted
   if (!parts_.engine.has_room(1))
     return tl::unexpected(parts_.engine.no_fds("the socket of scope " + wanted.name + " could not be made"));
   const bool came_back = static_cast<bool>(listening);
-  auto socket = came_back ? directories_.adopt(wanted.name, std::move(listening)) : directories_.serve(wanted.name);
+  auto socket =
+      came_back ? directories_.adopt(wanted.name, std::move(listening)) : directories_.serve(wanted.name);
   if (!socket && came_back) {
-    observe::log(observe::Level::kWarning, "scope " + wanted.name + ": its socket is made anew: " + socket.error());
+    observe::log(observe::Level::kWarning,
+                 "scope " + wanted.name + ": its socket is made anew: " + socket.error());
     socket = directories_.serve(wanted.name);
   }
   if (!socket) return tl::unexpected(edge_error(HB_SYSTEM, "scope " + wanted.name + ": " + socket.error()));
@@ -105,12 +107,14 @@ std::shared_ptr<const ipc::Scope> ScopeAdministration::find(core::ScopeId scope)
 
 void ScopeAdministration::adopt_listeners() {
   for (const auto& [id, made] : made_) {
-    if (made.came_back) parts_.engine.continuity().adopt({restart::ParkedKind::kListener, id.value, 0}, made.listening);
+    if (made.came_back)
+      parts_.engine.continuity().adopt({restart::ParkedKind::kListener, id.value, 0}, made.listening);
   }
 }
 
 void ScopeAdministration::park(core::ScopeId id, const Made& made) {
-  static_cast<void>(parts_.engine.continuity().park({restart::ParkedKind::kListener, id.value, 0}, made.listening));
+  static_cast<void>(
+      parts_.engine.continuity().park({restart::ParkedKind::kListener, id.value, 0}, made.listening));
 }
 
 void ScopeAdministration::park_listeners() {

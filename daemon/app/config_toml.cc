@@ -87,7 +87,8 @@ std::optional<std::uint64_t> parse_grace(std::string_view text) {
   for (const auto& [unit, ns] : kUnits) {
     if (!text.ends_with(unit)) continue;
     std::uint32_t number = 0;
-    if (!parse_number(text.substr(0, text.size() - unit.size()), number) || number > kMost / ns) return std::nullopt;
+    if (!parse_number(text.substr(0, text.size() - unit.size()), number) || number > kMost / ns)
+      return std::nullopt;
     return number * ns;
   }
   return std::nullopt;
@@ -117,7 +118,7 @@ std::optional<os::DriverRule> parse_driver_rule(std::string_view text) {
 }
 
 tl::expected<Config, ConfigErrors> parse_config(std::string_view text, const std::string& file) {
-  constexpr std::array<std::string_view, 9> kTop{"socket", "admin_socket", "log_level", "user",  "sandbox",
+  constexpr std::array<std::string_view, 9> kTop{"socket", "admin_socket", "log_level", "user", "sandbox",
                                                  "limits", "handles",      "policy",    "grace"};
   constexpr std::array<std::string_view, 2> kLimits{"ended_exports", "ended_export_seconds"};
   constexpr std::array<std::string_view, 1> kHandles{"allow_driver"};

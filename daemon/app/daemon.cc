@@ -120,8 +120,8 @@ tl::expected<Places, Exit> open_places(const Settings& settings, const os::FdLim
                                        os::Inherited& activated) {
   const auto open = count_descriptors();
   if (!open) return tl::unexpected(Exit{kExitLocal, {open.error()}});
-  const std::uint64_t base =
-      *open - count_of(activated) + (activated.broker ? 0 : kOfPlace) + (activated.admin ? 0 : kOfPlace) + kOfMemory + kOfLoop;
+  const std::uint64_t base = *open - count_of(activated) + (activated.broker ? 0 : kOfPlace) +
+                             (activated.admin ? 0 : kOfPlace) + kOfMemory + kOfLoop;
   if (auto refused = refuse_fd_limit(limit, base)) return tl::unexpected(Exit{kExitLocal, {*refused}});
   const auto exit_of = [](const ipc::BindFailure& failure) {
     return Exit{failure.another_daemon ? kExitAnother : kExitLocal, {failure.message}};
@@ -141,8 +141,7 @@ tl::expected<Places, Exit> open_places(const Settings& settings, const os::FdLim
 
 tl::expected<core::BrokerConfig, std::string> broker_config(const Settings& settings,
                                                             const os::FdLimit& limit,
-                                                            const KeptMemory& memory,
-                                                            std::uint64_t not_own) {
+                                                            const KeptMemory& memory, std::uint64_t not_own) {
   core::BrokerConfig config;
   config.broker_id = memory.kept.node->identity().broker;
   config.master = memory.kept.node->identity().master;

@@ -27,7 +27,8 @@ std::string Heartbeat::status() const {
   const core::Counters counters = engine_.counters();
   const ipc::Continuity::State state = engine_.continuity_state();
   std::string text = "serving " + places_ + ", " + std::to_string(counters.sessions) + " sessions, " +
-                     std::to_string(counters.exports) + " exports, restart-safe: " + (state.safe ? "yes" : "no");
+                     std::to_string(counters.exports) +
+                     " exports, restart-safe: " + (state.safe ? "yes" : "no");
   if (!state.safe) text += " (" + state.reason + ")";
   if (const std::uint64_t awaited = engine_.awaited(); awaited != 0)
     text += ", " + std::to_string(awaited) + " exports wait for their owners";

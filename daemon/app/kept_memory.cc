@@ -44,8 +44,8 @@ class Source {
     stored_.erase(found);
     store_.count_inherited(name, all.size());
     if (all.size() > 1)
-      lines_.push_back(std::string("the descriptor store has \"") + name + "\" " + std::to_string(all.size()) +
-                       " times: one of them is used");
+      lines_.push_back(std::string("the descriptor store has \"") + name + "\" " +
+                       std::to_string(all.size()) + " times: one of them is used");
     for (UniqueFd& fd : all) {
       auto adopted = MemoryRegion::adopt(std::move(fd), bytes);
       if (adopted) return std::move(*adopted);
@@ -94,16 +94,18 @@ class Source {
   std::vector<std::string> lines_;
 };
 
-// A lock of this process: the open file is shared with the service manager and with the daemons before, so one
-// of the file (flock) would be held for ever.
+// A lock of this process: the open file is shared with the service manager and with the daemons before, so
+// one of the file (flock) would be held for ever.
 std::optional<Exit> lock(BorrowedFd memory) {
   struct flock whole {};
   whole.l_type = F_WRLCK;
   whole.l_whence = SEEK_SET;
   if (::fcntl(memory.get(), F_SETLK, &whole) == 0) return std::nullopt;
   const SysError error = SysError::last("fcntl(F_SETLK)");
-  if (error.code != EACCES && error.code != EAGAIN) return Exit{kExitLocal, {"the node's memory: " + error.text()}};
-  const bool known = ::fcntl(memory.get(), F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK && whole.l_pid > 0;
+  if (error.code != EACCES && error.code != EAGAIN)
+    return Exit{kExitLocal, {"the node's memory: " + error.text()}};
+  const bool known =
+      ::fcntl(memory.get(), F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK && whole.l_pid > 0;
   return Exit{kExitAnother,
               {"another daemon" + (known ? " (pid " + std::to_string(whole.l_pid) + ")" : std::string()) +
                " serves by the same memory of this node; stop it, or choose another --socket"}};
@@ -124,11 +126,12 @@ bool is_stored_name(std::string_view name) {
   return name == kNode || name == kRecords || name == kInbox || restart::Parking::is_queue_name(name);
 }
 
-tl::expected<KeptMemory, Exit> open_kept_memory(const Settings& settings, Stored& stored, std::uint64_t limit) {
+tl::expected<KeptMemory, Exit> open_kept_memory(const Settings& settings, Stored& stored,
+                                                std::uint64_t limit) {
   KeptMemory out;
   ipc::Continuity::Kept& kept = out.kept;
-  kept.store = std::make_unique<os::DescriptorStore>(settings.personal ? os::DescriptorStore()
-                                                                       : os::DescriptorStore::of_environment());
+  kept.store = std::make_unique<os::DescriptorStore>(
+      settings.personal ? os::DescriptorStore() : os::DescriptorStore::of_environment());
   // A quarter of what may be in flight stays for answers.
   kept.park_limit = limits::in_flight_budget(limit) / 4 * 3;
   Source source(*kept.store, stored, settings.admin_socket.substr(0, settings.admin_socket.rfind('/')));
@@ -151,10 +154,12 @@ tl::expected<KeptMemory, Exit> open_kept_memory(const Settings& settings, Stored
   MemoryRegion records = source.open(kRecords, restart::RecordHeap::kLeastBytes);
   if (records) {
     const UniqueFd again(::fcntl(records.descriptor().get(), F_DUPFD_CLOEXEC, 3));
-    auto heap = goes_on ? restart::RecordHeap::open(std::move(records)) : restart::RecordHeap::make(std::move(records));
+    auto heap = goes_on ? restart::RecordHeap::open(std::move(records))
+                        : restart::RecordHeap::make(std::move(records));
     if (!heap) {
       out.lost_records = true;
-      out.lost.push_back("the records cannot be read, so nothing is known of what was shared: " + heap.error());
+      out.lost.push_back("the records cannot be read, so nothing is known of what was shared: " +
+                         heap.error());
       auto region = MemoryRegion::adopt(again.duplicate(), restart::RecordHeap::kLeastBytes);
       if (region) heap = restart::RecordHeap::make(std::move(*region));
     }
@@ -164,7 +169,8 @@ tl::expected<KeptMemory, Exit> open_kept_memory(const Settings& settings, Stored
                          heap->report.truncated;
       if (heap->report.corrupt != 0 || heap->report.truncated)
         out.lost.push_back("the records are damaged: " + std::to_string(heap->report.corrupt) +
-                           " of them are lost" + (heap->report.truncated ? ", and the end of the memory is" : ""));
+                           " of them are lost" +
+                           (heap->report.truncated ? ", and the end of the memory is" : ""));
       kept.heap = std::move(heap->heap);
     } else {
       kept.unsafe = "nothing can be recorded: " + heap.error();

@@ -28,8 +28,8 @@ struct KeptMemory {
   std::vector<std::string> lost;  // for the log: what was there and cannot be used
 };
 
-// Takes what it uses out of `stored`. Whatever is wrong with that leads to a line and to new memory; the error
-// is another daemon that serves by the same memory. `limit`: the soft RLIMIT_NOFILE.
+// Takes what it uses out of `stored`. Whatever is wrong with that leads to a line and to new memory; the
+// error is another daemon that serves by the same memory. `limit`: the soft RLIMIT_NOFILE.
 [[nodiscard]] tl::expected<KeptMemory, Exit> open_kept_memory(
     const Settings& settings, std::map<std::string, std::vector<UniqueFd>>& stored, std::uint64_t limit);
 

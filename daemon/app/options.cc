@@ -56,8 +56,8 @@ tl::expected<Settings, Exit> read_settings(int argc, const char* const* argv) {
           ->type_name("[NAME]");
   auto* sandbox_option =
       cli.add_option("--sandbox", sandbox, "on (default) or off: give up what serving does not need");
-  auto* grace_option = cli.add_option(
-      "--grace", grace, "how long exports wait for their owners after a restart (default 30s)");
+  auto* grace_option = cli.add_option("--grace", grace,
+                                      "how long exports wait for their owners after a restart (default 30s)");
   auto* level_option =
       cli.add_option("--log-level", level, std::string(observe::kLevelNames) + " (default info)");
   cli.set_version_flag("--version", ipc::daemon_name());

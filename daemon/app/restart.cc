@@ -114,7 +114,8 @@ void Restart::close_rest(ipc::Engine& engine) {
   for (restart::Restored& one : parked_)
     if (one.fd) surplus_.push_back(std::move(one.fd));
   if (surplus_.empty()) return;
-  warn(std::to_string(surplus_.size()) + " descriptors that were kept belong to nothing that is known: closed");
+  warn(std::to_string(surplus_.size()) +
+       " descriptors that were kept belong to nothing that is known: closed");
   for (UniqueFd& fd : surplus_) {
     // A session's peer waits for an answer that will not come; on anything else this is an error.
     ::shutdown(fd.get(), SHUT_RDWR);
@@ -149,8 +150,8 @@ std::string Restart::take_over(const Parts& parts) {
   if (!missing.empty()) line += "; " + std::to_string(missing.size()) + " descriptors are lost";
   if (!lost_.empty()) line += "; " + std::to_string(lost_.size()) + " sessions have no connection any more";
   if (const std::uint64_t awaited = parts.engine.awaited(); awaited != 0)
-    line += "; " + std::to_string(awaited) + " exports wait " + std::to_string(parts.grace_ns / 1'000'000'000) +
-            " s for their owners";
+    line += "; " + std::to_string(awaited) + " exports wait " +
+            std::to_string(parts.grace_ns / 1'000'000'000) + " s for their owners";
   return line;
 }
 

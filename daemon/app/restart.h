@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
 //
-// A start that goes on where another daemon ended: what it left is read, checked against what was recorded, and
-// handed to those whose it is. Nothing of it can keep the daemon from starting.
+// A start that goes on where another daemon ended: what it left is read, checked against what was recorded,
+// and handed to those whose it is. Nothing of it can keep the daemon from starting.
 #pragma once
 
 #include <map>

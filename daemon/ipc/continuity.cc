@@ -18,7 +18,9 @@ using restart::ParkedKind;
 
 constexpr std::uint64_t kTryAgainNs = 1'000'000'000;
 
-const core::CloseHandles* closed_by(const core::Effect& effect) { return std::get_if<core::CloseHandles>(&effect); }
+const core::CloseHandles* closed_by(const core::Effect& effect) {
+  return std::get_if<core::CloseHandles>(&effect);
+}
 
 }  // namespace
 
@@ -148,7 +150,8 @@ void Continuity::forget_records(std::span<const restart::RecordKey> keys) {
   if (!kept_.heap) return;
   std::vector<restart::RecordKey> doomed(keys.begin(), keys.end());
   if (doomed.empty())
-    kept_.heap->for_each([&](const restart::RecordKey& key, std::span<const std::byte>) { doomed.push_back(key); });
+    kept_.heap->for_each(
+        [&](const restart::RecordKey& key, std::span<const std::byte>) { doomed.push_back(key); });
   kept_.heap->begin();
   for (const restart::RecordKey& key : doomed) kept_.heap->drop(key);
   kept_.heap->commit();

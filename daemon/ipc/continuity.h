@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
 //
-// What of the broker outlives this process: its records, and copies of its descriptors parked with the service
-// manager. The engine calls settle() after every event of the core and before any effect of it is carried out:
-// an answer says that what it tells is parked and recorded.
+// What of the broker outlives this process: its records, and copies of its descriptors parked with the
+// service manager. The engine calls settle() after every event of the core and before any effect of it is
+// carried out: an answer says that what it tells is parked and recorded.
 //
 // Nothing here fails towards a client. What cannot be parked or recorded would be lost by a restart, and
 // state() says so until it is.

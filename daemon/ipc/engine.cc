@@ -168,7 +168,7 @@ void Engine::apply(core::SessionId session, std::uint64_t request_id, FrameType 
     return;
   }
   broker_->apply(session, request_id, static_cast<std::uint16_t>(type), std::move(request), monotonic_now(),
-                effects_);
+                 effects_);
   restart::crash_point(restart::CrashPoint::kApplied);
   carry_out();
 }

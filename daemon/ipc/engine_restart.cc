@@ -95,9 +95,10 @@ void Engine::note_edge(core::SessionId session, std::uint64_t edge) {
 std::optional<EdgeError> Engine::refuse_early(core::SessionId session, const core::Request& request) const {
   const bool is_export = std::holds_alternative<core::ExportRequest>(request);
   if (is_export && draining_) {
-    return edge_error(HB_BUSY,
-                      "hipbrokerd is drained before a restart and takes no new exports; try again when it was "
-                      "started anew, or hipbrokerctl drain --off");
+    return edge_error(
+        HB_BUSY,
+        "hipbrokerd is drained before a restart and takes no new exports; try again when it was "
+        "started anew, or hipbrokerctl drain --off");
   }
   if (lifetime_in(request) == core::Lifetime::kPersist && !continuity_->has_store()) {
     // Who has no right to it hears that.

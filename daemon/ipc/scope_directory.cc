@@ -185,9 +185,11 @@ tl::expected<ScopeSocket, std::string> ScopeDirectories::adopt(const std::string
   const auto directory = open_existing(*base, ("scopes/" + name).c_str(), path);
   if (!directory) return tl::unexpected(directory.error());
   struct stat status {};
-  if (::fstatat(directory->get(), kSocket, &status, AT_SYMLINK_NOFOLLOW) != 0) return fail(path + "/" + kSocket, "lstat");
+  if (::fstatat(directory->get(), kSocket, &status, AT_SYMLINK_NOFOLLOW) != 0)
+    return fail(path + "/" + kSocket, "lstat");
   if (!S_ISSOCK(status.st_mode) || status.st_uid != ::geteuid())
-    return tl::unexpected(shown(path + "/" + kSocket) + owner_and_mode(status) + " is not the daemon's socket");
+    return tl::unexpected(shown(path + "/" + kSocket) + owner_and_mode(status) +
+                          " is not the daemon's socket");
   return ScopeSocket{std::move(listening), status.st_dev, status.st_ino};
 }
 

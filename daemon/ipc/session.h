@@ -166,7 +166,7 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   bool too_many_in_flight_logged_ = false;
   EdgeNote edge_;
   os::ValidityPage page_;
-  UniqueFd page_memory_;  // of one that outlives the daemon; counted in the engine's budget
+  UniqueFd page_memory_;              // of one that outlives the daemon; counted in the engine's budget
   Doorbell doorbell_;                 // counted in the engine's budget while it is there
   std::vector<std::uint32_t> words_;  // of the validity page, until it is made and when it is made again
 };

@@ -77,9 +77,10 @@ void Session::on_hello(const FrameView& frame) {
                                   ", as all such do; map it, or run the daemon where it is mapped"));
   }
   if (engine_.draining() && !principal_.admin) {
-    return fail(request_id, edge_error(HB_BUSY,
-                                       "hipbrokerd is drained before a restart and takes no new sessions; try "
-                                       "again when it was started anew, or hipbrokerctl drain --off"));
+    return fail(request_id,
+                edge_error(HB_BUSY,
+                           "hipbrokerd is drained before a restart and takes no new sessions; try "
+                           "again when it was started anew, or hipbrokerctl drain --off"));
   }
   // Until now the edge counted this session's descriptors, from here on the core does.
   const auto own = static_cast<std::int64_t>(engine_.config().fds_per_session);

@@ -2,8 +2,8 @@
 // Copyright (c) 2026 the hipbroker authors
 //
 // What of a session outlives the daemon: its socket, its page of validity words, its doorbell. A session that
-// lacks one of them ends with the daemon: its client would trust a page that nobody writes, or wait for a bell
-// that nobody rings.
+// lacks one of them ends with the daemon: its client would trust a page that nobody writes, or wait for a
+// bell that nobody rings.
 #include <sys/socket.h>
 
 #include <array>
@@ -85,7 +85,8 @@ bool Session::outlives() const {
 
 bool Session::resume(const core::Broker::Restored& recorded, Parked parked) {
   const EdgeNote edge = EdgeNote::of(recorded.edge);
-  if (!edge.resumes || (edge.page != 0 && !parked.page) || (edge.doorbell != 0 && !parked.doorbell)) return false;
+  if (!edge.resumes || (edge.page != 0 && !parked.page) || (edge.doorbell != 0 && !parked.doorbell))
+    return false;
   os::ValidityPage page;
   if (parked.page) {
     auto adopted = os::ValidityPage::adopt(parked.page);

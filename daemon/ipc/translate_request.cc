@@ -216,8 +216,8 @@ Result<HelloRequest> RequestReader::read_hello(std::span<const std::byte> body) 
                       std::to_string(limits::kFeatureBytes) + " bytes and a library name of at most " +
                       std::to_string(limits::kLibraryBytes) + " bytes"));
   }
-  const bool resumes = std::find(hello.features().begin(), hello.features().end(), kResumeFeature) !=
-                       hello.features().end();
+  const bool resumes =
+      std::find(hello.features().begin(), hello.features().end(), kResumeFeature) != hello.features().end();
   return HelloRequest{hello.lowest_version(), hello.highest_version(), hello.library(), resumes};
 }
 

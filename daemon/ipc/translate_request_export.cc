@@ -119,8 +119,8 @@ Result<core::Request> request_of(const v1::Reoffer& message) {
     return too_much("metadata bytes", message.metadata().size(), limits::kMetadataBytes);
   core::ReofferRequest request;
   if (message.token().size() != request.token.size()) {
-    return invalid("the token of a reoffer has " + std::to_string(message.token().size()) + " bytes, expected " +
-                   std::to_string(request.token.size()));
+    return invalid("the token of a reoffer has " + std::to_string(message.token().size()) +
+                   " bytes, expected " + std::to_string(request.token.size()));
   }
   auto placement = placement_of(message);
   if (!placement) return tl::unexpected(std::move(placement.error()));

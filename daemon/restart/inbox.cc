@@ -15,7 +15,8 @@ constexpr std::size_t kBodyBytesAt = 16;  // in the header of a frame
 
 // What the end of the process leaves behind is what it stored so far, in this order.
 void store(std::byte* at, std::uint64_t value) {
-  std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(at)).store(value, std::memory_order_seq_cst);
+  std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(at))
+      .store(value, std::memory_order_seq_cst);
 }
 
 }  // namespace
@@ -34,7 +35,8 @@ std::optional<Inbox::Left> Inbox::left() {
   std::memcpy(&session, memory().data(), sizeof session);
   if (session == 0) return std::nullopt;
   const auto header = buffer().first<kFrameHeaderBytes>();
-  const std::size_t bytes = std::to_integer<std::size_t>(header[2]) + load_le<std::uint32_t>(&header[kBodyBytesAt]);
+  const std::size_t bytes =
+      std::to_integer<std::size_t>(header[2]) + load_le<std::uint32_t>(&header[kBodyBytesAt]);
   if (bytes > limits::kFrameBytes || !decode_frame(buffer().first(bytes))) return std::nullopt;
   return Left{session, buffer().first(bytes)};
 }

@@ -12,9 +12,7 @@ namespace {
 using core::RecordKind;
 namespace record = core::record;
 
-RecordKey heap_key(core::RecordKey key) {
-  return {static_cast<std::uint8_t>(key.kind), key.slot, key.part};
-}
+RecordKey heap_key(core::RecordKey key) { return {static_cast<std::uint8_t>(key.kind), key.slot, key.part}; }
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
@@ -113,8 +111,8 @@ ReadRecords read_records(const RecordHeap& heap) {
     const std::string wrong = read_into(out.set, key, bytes);
     if (wrong.empty()) return;
     out.unreadable.push_back(at);
-    out.lines.push_back("a record of kind " + std::to_string(at.kind) + " in slot " + std::to_string(at.slot) +
-                        ": " + wrong);
+    out.lines.push_back("a record of kind " + std::to_string(at.kind) + " in slot " +
+                        std::to_string(at.slot) + ": " + wrong);
   });
   return out;
 }

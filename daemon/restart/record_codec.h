@@ -53,7 +53,7 @@ class RecordCodec final : public core::RecordSink {
 };
 
 struct ReadRecords {
-  core::RecordSet set;             // into the heap's memory: until its next transaction
+  core::RecordSet set;  // into the heap's memory: until its next transaction
   std::vector<RecordKey> unreadable;
   std::vector<std::string> lines;  // of these
 };

@@ -38,10 +38,11 @@ int uses_every_initialiser(void) {
   hb_scope_options scope = HB_SCOPE_OPTIONS_INIT;
   hb_scope_place place = HB_SCOPE_PLACE_INIT;
   hb_scope_removed removed = HB_SCOPE_REMOVED_INIT;
-  return quota.size + scope.size + place.size + removed.size + group.size + member.size + error.size +
-             client.size + client_info.size + key.size + memory.size + memory_info.size + exported.size +
-             export_info.size + withdrawn.size + imported.size + import_info.size + status.size +
-             pointer.size + report.size + arena.size + arena_info.size + event.size + claim.size + acks.size +
-             reload.size + question.size + answer.size >
+  hb_drain_info drain = HB_DRAIN_INFO_INIT;
+  return drain.size + quota.size + scope.size + place.size + removed.size + group.size + member.size +
+             error.size + client.size + client_info.size + key.size + memory.size + memory_info.size +
+             exported.size + export_info.size + withdrawn.size + imported.size + import_info.size +
+             status.size + pointer.size + report.size + arena.size + arena_info.size + event.size +
+             claim.size + acks.size + reload.size + question.size + answer.size >
          0;
 }

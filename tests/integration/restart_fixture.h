@@ -54,8 +54,9 @@ class RestartTest : public DaemonTest {
     for (std::size_t i = 0; i < count; ++i) out.push_back(sealed_memfd(kPage, first + i));
     return out;
   }
-  static pb::ExportReply shared(RawPeer& owner, const std::string& name, std::size_t count, std::uint64_t first,
-                                std::uint32_t lifetime = 0, const std::vector<pb::AclEntry>& acl = {}) {
+  static pb::ExportReply shared(RawPeer& owner, const std::string& name, std::size_t count,
+                                std::uint64_t first, std::uint32_t lifetime = 0,
+                                const std::vector<pb::AclEntry>& acl = {}) {
     const std::vector<UniqueFd> fds = objects(count, first);
     pb::Export body = export_of(name, count, kPage);
     body.set_lifetime(lifetime);

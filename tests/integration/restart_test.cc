@@ -239,8 +239,8 @@ TEST_F(Restart, B09_SocketsAndDirectoriesStayTheSame) {
   RawPeer member(in_scope);
   ASSERT_EQ(member.hello({"resume"}).status, HB_OK);
   const auto made = shared(member, "kv", 1, 10);
-  const std::vector<std::string> paths{daemon().socket(), daemon().admin_socket(), in_scope, daemon().run_dir(),
-                                       scope.reply.directory()};
+  const std::vector<std::string> paths{daemon().socket(), daemon().admin_socket(), in_scope,
+                                       daemon().run_dir(), scope.reply.directory()};
   std::vector<ino_t> before;
   for (const std::string& path : paths) before.push_back(inode_of(path));
   for (const bool killed : {true, false}) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 the hipbroker authors
 //
-// A restart that does not find all it left: something is lost, foreign, damaged, or was never kept. The daemon
-// starts, says so, and serves.
+// A restart that does not find all it left: something is lost, foreign, damaged, or was never kept. The
+// daemon starts, says so, and serves.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -59,10 +59,10 @@ TEST_F(Trouble, AStoreOfGarbageIsNoReasonNotToStart) {
   ASSERT_EQ(::pipe2(pipe_ends, O_CLOEXEC), 0);
   const UniqueFd read_end(pipe_ends[0]);
   manager.hand_over("something", UniqueFd(pipe_ends[1]));
-  manager.hand_over("q7b", plain_memfd(100));                  // no socket
-  manager.hand_over("q9a", manager.copy_of("q0a"));            // an end without the other
-  manager.hand_over("node", manager.copy_of("node"));          // twice
-  manager.hand_over("records", plain_memfd(kPage));            // twice, and the other is none
+  manager.hand_over("q7b", plain_memfd(100));          // no socket
+  manager.hand_over("q9a", manager.copy_of("q0a"));    // an end without the other
+  manager.hand_over("node", manager.copy_of("node"));  // twice
+  manager.hand_over("records", plain_memfd(kPage));    // twice, and the other is none
   daemon().start();
   resumed(owner);
   EXPECT_EQ(wrong_bytes(owner, made.key(), 10), "");
@@ -126,7 +126,8 @@ TEST_F(Trouble, ASecondDaemonWithTheSameMemoryIsRefused) {
   ProcessOptions options;
   options.env = with.env;
   std::vector<std::string> line = with.through;
-  for (const std::string& word : {daemon_program(), std::string("--socket"), dir / "run/broker.sock"}) line.push_back(word);
+  for (const std::string& word : {daemon_program(), std::string("--socket"), dir / "run/broker.sock"})
+    line.push_back(word);
   const UniqueFd out(::open((dir / "out").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   with.inherit.emplace_back(out.get(), 1);
   with.inherit.emplace_back(out.get(), 2);

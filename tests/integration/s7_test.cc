@@ -121,7 +121,8 @@ HB_ROLE(s7_clients) {
   std::vector<Loop> loops(kClients);
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < kClients; ++i) {
-    threads.emplace_back([&, i] { acquire_until(end, args.at(0), std::stoull(args.at(1)) * 1000 + i * 37, loops[i]); });
+    threads.emplace_back(
+        [&, i] { acquire_until(end, args.at(0), std::stoull(args.at(1)) * 1000 + i * 37, loops[i]); });
   }
   send_message(kChannelFd, {{"ready", 1}});
   static_cast<void>(receive_message(kChannelFd, UINT64_MAX / 2));

@@ -39,7 +39,8 @@ void crash_point(CrashPoint point) {
     passings = 0;
   }
   const std::string_view name = kCrashPointNames[static_cast<std::size_t>(point)];
-  if (now.size() < name.size() + 2 || now.compare(0, name.size(), name) != 0 || now[name.size()] != ' ') return;
+  if (now.size() < name.size() + 2 || now.compare(0, name.size(), name) != 0 || now[name.size()] != ' ')
+    return;
   if (++passings == std::atoi(now.c_str() + name.size())) ::kill(::getpid(), SIGKILL);
 }
 

@@ -25,6 +25,8 @@ namespace hb::test {
 
 namespace {
 
+// A socket that a service manager opened takes connections while there is no daemon.
+constexpr std::uint64_t kHelloNs = 2'000'000'000;
 constexpr const char* kUsualPolicy = "[[rule]]\nallow = [\"export\", \"acquire\", \"list\", \"revoke\"]\n";
 
 }  // namespace
@@ -66,8 +68,13 @@ DaemonProcess::DaemonProcess(DaemonOptions options)
 }
 
 std::vector<std::string> DaemonProcess::command_line() const {
-  std::vector<std::string> line{
-      options_.program.empty() ? daemon_program() : options_.program, "--config", dir_ / "hipbrokerd.toml", "--policy", policy_file(), "--socket", socket_};
+  std::vector<std::string> line{options_.program.empty() ? daemon_program() : options_.program,
+                                "--config",
+                                dir_ / "hipbrokerd.toml",
+                                "--policy",
+                                policy_file(),
+                                "--socket",
+                                socket_};
   line.insert(line.end(), options_.args.begin(), options_.args.end());
   return line;
 }
@@ -91,7 +98,7 @@ void DaemonProcess::start() {
   process_ = Process(line, process, inherit);
   const bool ready = poll_until([&] {
     if (process_state(process_.pid()) == 'Z') return true;
-    return RawPeer::try_hello(options_.ready_on_admin ? admin_socket_ : socket_);
+    return RawPeer::try_hello(options_.ready_on_admin ? admin_socket_ : socket_, kHelloNs);
   });
   if (!ready || process_state(process_.pid()) == 'Z') {
     const auto status = process_.wait(0);

@@ -28,7 +28,7 @@ struct DaemonOptions {
   bool store = false;                     // one of its own in the place of that
   std::string program;                    // "" = hipbrokerd
   bool activated = false;                 // that manager opens its two sockets
-  bool in_memory = false;  // its directories are on tmpfs, whatever /tmp is
+  bool in_memory = false;                 // its directories are on tmpfs, whatever /tmp is
   bool ready_on_admin = false;            // where the test itself is not served on the other socket
   std::string run_dir;  // below the private directory, for the daemon to make; "" = "run", made for its uid
 };

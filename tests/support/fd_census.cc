@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace hb::test {
 
@@ -30,11 +31,13 @@ std::vector<std::string> open_fds(int pid) {
 std::size_t count_fds(int pid) { return open_fds(pid).size(); }
 
 std::string fd_difference(const std::vector<std::string>& before, const std::vector<std::string>& after) {
+  std::vector<std::string> more;
+  std::vector<std::string> less;
+  std::set_difference(after.begin(), after.end(), before.begin(), before.end(), std::back_inserter(more));
+  std::set_difference(before.begin(), before.end(), after.begin(), after.end(), std::back_inserter(less));
   std::string difference;
-  for (const std::string& fd : after)
-    if (!std::binary_search(before.begin(), before.end(), fd)) difference += "\n  left open: " + fd;
-  for (const std::string& fd : before)
-    if (!std::binary_search(after.begin(), after.end(), fd)) difference += "\n  gone: " + fd;
+  for (const std::string& fd : more) difference += "\n  left open: " + fd;
+  for (const std::string& fd : less) difference += "\n  gone: " + fd;
   return difference;
 }
 

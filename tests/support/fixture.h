@@ -44,8 +44,8 @@ class DaemonTest : public testing::Test {
   std::vector<std::string> baseline_;
   std::vector<std::string> one_session_;  // what one idle session adds
   std::size_t queues_ = 0;
-  std::size_t watched_ = 0;               // by the daemon's event loop
-  std::size_t watched_for_one_ = 0;       // more of one idle session
+  std::size_t watched_ = 0;          // by the daemon's event loop
+  std::size_t watched_for_one_ = 0;  // more of one idle session
 };
 
 }  // namespace hb::test

@@ -51,11 +51,14 @@ RawPeer::RawPeer(const std::string& socket_path) : socket_(connect_to(socket_pat
   if (!socket_) throw std::runtime_error("connect " + socket_path + ": " + ::strerrorname_np(errno));
 }
 
-bool RawPeer::try_hello(const std::string& socket_path) {
+bool RawPeer::try_hello(const std::string& socket_path, std::uint64_t limit_ns) {
   UniqueFd socket = connect_to(socket_path);
   if (!socket) return false;
   socket.reset();
-  return RawPeer(socket_path).hello().status == HB_OK;
+  RawPeer peer(socket_path);
+  peer.send(FrameType::kHello, hello_of({}));
+  const RawFrame answer = peer.receive(limit_ns);
+  return answer.outcome == ReceiveOutcome::kPacket && answer.header.type == FrameType::kHello;
 }
 
 bool RawPeer::send_bytes(const std::string& bytes, const std::vector<int>& fds) {
@@ -137,13 +140,17 @@ bool RawPeer::ends(std::uint64_t limit_ns) {
   }
 }
 
-RawAnswer<pb::HelloReply> RawPeer::hello(const std::vector<std::string>& features) {
+pb::Hello RawPeer::hello_of(const std::vector<std::string>& features) {
   pb::Hello hello;
   hello.set_lowest_version(limits::kLowestVersion);
   hello.set_highest_version(limits::kHighestVersion);
   hello.set_library("raw peer of the tests");
   for (const std::string& feature : features) hello.add_features(feature);
-  return call<pb::HelloReply>(FrameType::kHello, hello);
+  return hello;
+}
+
+RawAnswer<pb::HelloReply> RawPeer::hello(const std::vector<std::string>& features) {
+  return call<pb::HelloReply>(FrameType::kHello, hello_of(features));
 }
 
 pb::Export export_of(const std::string& name, std::size_t fds, std::uint64_t chunk_bytes) {

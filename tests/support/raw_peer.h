@@ -45,7 +45,7 @@ class RawPeer {
   explicit RawPeer(const std::string& socket_path);
   RawPeer(RawPeer&&) = default;
   RawPeer& operator=(RawPeer&&) = default;
-  static bool try_hello(const std::string& socket_path);
+  static bool try_hello(const std::string& socket_path, std::uint64_t limit_ns = kWatchdogNs);
 
   [[nodiscard]] int fd() const { return socket_.get(); }
   void disconnect() { socket_.reset(); }
@@ -105,6 +105,7 @@ class RawPeer {
   hb_status ping();  // HB_CLOSED when the session has ended
 
  private:
+  [[nodiscard]] static pb::Hello hello_of(const std::vector<std::string>& features);
   UniqueFd socket_;
   std::uint64_t last_id_ = 0;
 };

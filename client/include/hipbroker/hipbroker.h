@@ -694,6 +694,9 @@ typedef struct hb_listed {
   uint64_t tickets;
   uint64_t descriptors; /* that the daemon holds for it */
   uint64_t step;        /* the last one published */
+  uint64_t awaited_ns;  /* not 0: a restart of the daemon lost its memory; until it ends, unless its owner,
+                           whose  library does that by itself, brings it back */
+  int restart_unsafe;   /* 1: a restart of the daemon would lose its memory; told by hb_show alone */
 } hb_listed;
 
 typedef struct hb_held {
@@ -789,11 +792,22 @@ typedef struct hb_daemon_status {
   uint64_t audit_dropped;   /* audit records, likewise; hb_audit_read may still have them */
   uint64_t audit_told;      /* audit records since it started */
   uint64_t sandbox;         /* HB_SANDBOX_ bits */
+  uint64_t restart_safe;    /* 1: a daemon started again has everything that this one has */
+  uint64_t parked;          /* descriptors that outlive the daemon */
+  uint64_t parked_limit;
+  uint64_t store_entries;     /* of the service manager's descriptor store */
+  uint64_t store_entries_max; /* 0: there is none */
+  uint64_t records;           /* of exports, leases, sessions */
+  uint64_t records_bytes;     /* memory for them */
+  uint64_t awaited;           /* exports whose memory a restart lost, until their owners bring it back */
+  uint64_t restarts;          /* since its memory was new */
+  uint64_t draining;          /* 1: hb_drain */
+  char restart_reason[256];   /* why it is not restart-safe */
 } hb_daemon_status;
 #define HB_DAEMON_STATUS_INIT                                                                               \
   {                                                                                                         \
     sizeof(hb_daemon_status), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        0                                                                                                   \
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ""                                                                 \
   }
 HB_API hb_status hb_daemon_get_status(hb_client* client, uint64_t deadline_ns, hb_daemon_status* ret_status,
                                       hb_error* error);
@@ -939,6 +953,7 @@ HB_API void hb_client_get_stats(const hb_client* client, hb_stats* ret_stats); /
 #include "hipbroker/group.h"
 #include "hipbroker/growth.h"
 #include "hipbroker/quotas.h"
+#include "hipbroker/restart.h"
 #include "hipbroker/sleep.h"
 #include "hipbroker/steps.h"
 #include "hipbroker/succession.h"

@@ -116,7 +116,8 @@ TEST(RecordCodec, WhatCannotBeReadIsNamed) {
   Kept memory = kept();
   const std::string noise = "\xff\xff\xff";
   memory.heap.begin();
-  ASSERT_TRUE(memory.heap.put({static_cast<std::uint8_t>(RecordKind::kLease), 3, 0}, std::as_bytes(std::span(noise))));
+  ASSERT_TRUE(memory.heap.put({static_cast<std::uint8_t>(RecordKind::kLease), 3, 0},
+                              std::as_bytes(std::span(noise))));
   ASSERT_TRUE(memory.heap.put({200, 5, 0}, std::as_bytes(std::span(noise))));
   memory.heap.commit();
   const auto read = restart::read_records(memory.heap);
