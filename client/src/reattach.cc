@@ -2,6 +2,8 @@
 // Copyright (c) 2026 the hipbroker authors
 #include "reattach.h"
 
+#include <cstring>
+
 #include "client.h"
 #include "import_turn.h"
 
@@ -16,6 +18,11 @@ Result<msg::AcquireReply> read(const Reply& reply) {
 
 }  // namespace
 
+bool is_of(const Session& session, const BrokerId& broker) {
+  const msg::Bytes own = session.hello().broker_id;
+  return own.size() == broker.size() && std::memcmp(own.data(), broker.data(), broker.size()) == 0;
+}
+
 Reattached reattach(Client& client, const std::shared_ptr<Session>& session, hb_import& imported,
                     std::uint64_t deadline_ns, bool& unknown) {
   unknown = false;
@@ -24,6 +31,8 @@ Reattached reattach(Client& client, const std::shared_ptr<Session>& session, hb_
   if (!turn.try_take()) return Reattached::kLater;
   // Another thread has done it.
   if (!imported.lease.session().is_lost()) return Reattached::kDone;
+  // Whose keys nobody knows any more.
+  if (!is_of(*session, imported.grant.broker)) return Reattached::kNever;
   const auto words = session->validity(deadline_ns);
   if (!words) return Reattached::kLater;
   const Grant& mapped = imported.grant;  // with the turn nobody changes it

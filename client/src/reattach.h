@@ -13,6 +13,9 @@
 
 namespace hb::client {
 
+// The daemon has the memory of the one before it: what that gave out means the same.
+[[nodiscard]] bool is_of(const Session& session, const BrokerId& broker);
+
 enum class Reattached : std::uint8_t {
   kDone,   // by a lease of this session; where the export has another layout, behind it
   kLater,  // its owner has not brought it back, or it is being changed

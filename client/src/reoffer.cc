@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "exported_ranges.h"
+#include "reattach.h"
 
 namespace hb::client {
 namespace {
@@ -55,6 +56,11 @@ Reoffering::Step Reoffering::step(const std::shared_ptr<Session>& session, Proce
 }
 
 Reoffering::Step Reoffering::ask(std::uint64_t deadline_ns) {
+  if (!is_of(*session_, record_->broker))
+    return give_up(fail(HB_GONE,
+                        "the daemon that came is another broker, which knows neither its key nor its token: "
+                        "nothing of what the one before it kept was left")
+                       .value());
   const auto layout = record_->layout();
   const ExportTerms& terms = record_->terms;
   std::vector<msg::AclEntry> acl;
@@ -190,7 +196,7 @@ Reoffering::Step Reoffering::after(Error error) {
 
 Reoffering::Step Reoffering::give_up(Error error) {
   // Where the daemon has taken it and cannot be given its memory, it must not wait for that.
-  if (record_->session() == session_) {
+  if (record_->session() == session_ && !session_->is_lost()) {
     session_->abort_export(record_->id);
     session_->withdraw_unheard(record_->id);
   }

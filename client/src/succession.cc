@@ -36,6 +36,7 @@ Result<std::shared_ptr<ExportRecord>> claim_on(const std::shared_ptr<Session>& s
   record->broker = decode_key(record->key).broker;
   record->name = request.target.name;
   record->owner_uid = session->hello().uid;
+  record->set_token(body->token);
   auto layout = std::make_shared<ExportRecord::Layout>();
   layout->version = body->layout_version;
   layout->bytes = body->size;
