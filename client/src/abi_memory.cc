@@ -18,6 +18,7 @@ hb_status hb_memory_alloc(hb_client* client, const hb_memory_options* options, h
     request.bytes = given->bytes;
     request.chunk_bytes = given->chunk_bytes;
     request.sealed = given->sealed != 0;
+    request.dmabuf = given->dmabuf != 0;
     request.device = given->device;
     auto device_id = read_device_id(given->device_id);
     if (!device_id) return tl::unexpected(std::move(device_id.error()));

@@ -22,7 +22,7 @@ hb_status on_handle(const Handle* handle, const char* what, hb_error* error, Bod
 
 hb_status hb_export_publish(hb_export* exported, uint64_t step, uint64_t deadline_ns, hb_error* error) {
   return on_handle(exported, "exported", error,
-                   [&] { return publish_step(*exported->record, step, deadline_ns); });
+                   [&] { return publish_step(*exported->client, *exported->record, step, deadline_ns); });
 }
 
 hb_status hb_import_wait_step(hb_import* imported, uint64_t step, uint64_t deadline_ns, uint64_t* ret_reached,
@@ -43,7 +43,7 @@ hb_status hb_export_wait_acks(hb_export* exported, uint64_t step, uint64_t deadl
                               hb_error* error) {
   return on_handle(exported, "exported", error, [&]() -> Result<void> {
     if (ret_acks == nullptr) return null_argument("ret_acks");
-    auto acks = wait_acks(*exported->record, step, deadline_ns);
+    auto acks = wait_acks(*exported->client, *exported->record, step, deadline_ns);
     if (!acks) return tl::unexpected(std::move(acks.error()));
     *ret_acks = acks->release();
     return {};

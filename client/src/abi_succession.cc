@@ -40,10 +40,10 @@ Result<ClaimRequest> read_claim(const hb_claim_options* options) {
   return request;
 }
 
-template <class Source>
-Result<void> put_ticket(const Source& source, const TicketRequest& request, hb_key* ret_ticket) {
+template <class Make>
+Result<void> put_ticket(hb_key* ret_ticket, Make&& make) {
   if (ret_ticket == nullptr) return null_argument("ret_ticket");
-  const auto ticket = make_ticket(source, request);
+  const Result<hb::KeyBytes> ticket = make();
   if (!ticket) return tl::unexpected(ticket.error());
   std::memcpy(ret_ticket->bytes, ticket->data(), ticket->size());
   return {};
@@ -74,7 +74,9 @@ hb_status hb_export_ticket(hb_export* exported, uint64_t offset, uint64_t bytes,
   if (!exported->client->is_here())
     return report(HB_FORKED, "the export belongs to the parent process", error, nullptr);
   return boundary(exported->client.get(), error, [&] {
-    return put_ticket(*exported->record, {offset, bytes, access, ttl_ns, deadline_ns}, ret_ticket);
+    return put_ticket(ret_ticket, [&] {
+      return make_ticket(*exported->client, *exported->record, {offset, bytes, access, ttl_ns, deadline_ns});
+    });
   });
 }
 
@@ -84,7 +86,9 @@ hb_status hb_import_ticket(hb_import* imported, uint64_t offset, uint64_t bytes,
   if (!imported->client->is_here())
     return report(HB_FORKED, "the import belongs to the parent process", error, nullptr);
   return boundary(imported->client.get(), error, [&] {
-    return put_ticket(*imported, {offset, bytes, access, ttl_ns, deadline_ns}, ret_ticket);
+    return put_ticket(ret_ticket, [&] {
+      return make_ticket(*imported, {offset, bytes, access, ttl_ns, deadline_ns});
+    });
   });
 }
 

@@ -16,6 +16,7 @@
 
 #include "error.h"
 #include "grant.h"
+#include "lease.h"
 #include "session.h"
 #include "wire/key.h"
 

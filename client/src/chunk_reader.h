@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "grant.h"
+#include "lease.h"
 #include "session.h"
 #include "stats.h"
 

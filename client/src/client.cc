@@ -5,6 +5,9 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "exports.h"
 
 namespace hb::client {
 namespace {
@@ -41,6 +44,7 @@ Client::Client(ClientOptions options, ProcessMark mark, std::shared_ptr<Session>
       mark_(mark),
       session_(std::move(session)),
       imports_(options_.cache_bytes, stats_),
+      revival_(*this),
       events_(*this) {}
 
 void Client::close() {
@@ -53,7 +57,11 @@ void Client::close() {
     exports.swap(exports_);
   }
   events_.close();
-  for (const auto& record : exports) ExportRegistry::get().remove(*record);
+  revival_.close();
+  for (const auto& record : exports) {
+    record->end("ended with its client, which was closed");
+    ExportRegistry::get().remove(*record);
+  }
   session->close();
   imports_.drop_idle();
 }
@@ -64,6 +72,50 @@ std::shared_ptr<Session> Client::last_session() const {
 }
 
 Result<std::shared_ptr<Session>> Client::session(std::uint64_t deadline_ns) {
+  auto current = living_session(deadline_ns);
+  if (current) revive(*current, deadline_ns);
+  return current;
+}
+
+void Client::revive(std::uint64_t deadline_ns) {
+  if (const auto current = last_session(); !current->is_lost()) revive(current, deadline_ns);
+}
+
+void Client::revive(const std::shared_ptr<Session>& session, std::uint64_t deadline_ns) {
+  if (session->has_awaited()) {
+    const Session::Awaited awaited = session->take_awaited();
+    std::vector<std::shared_ptr<ExportRecord>> records;
+    for (auto& record : live_exports()) {
+      const bool named = awaited.more || std::find(awaited.exports.begin(), awaited.exports.end(),
+                                                   record->id) != awaited.exports.end();
+      if (named && record->returns() && record->session() == session) records.push_back(std::move(record));
+    }
+    revival_.add(std::move(records));
+  }
+  if (!revival_.is_idle()) revival_.some(session, deadline_ns);
+}
+
+Result<std::shared_ptr<Session>> Client::session_of(ExportRecord& record, std::uint64_t deadline_ns,
+                                                    Part part) {
+  for (;;) {
+    if (auto live = check_live(record); !live) return tl::unexpected(std::move(live.error()));
+    auto own = record.session();
+    if (part == Part::kHere) return own;
+    if (own->has_awaited()) revive(own, 0);  // notes them, and does nothing yet
+    if (!own->is_lost() && (!record.awaited.load() || part == Part::kKnown)) return own;
+    auto current = living_session(deadline_ns);
+    if (!current) return current;
+    if (auto back = revival_.finish(*current, record, part == Part::kWhole, deadline_ns); !back)
+      return tl::unexpected(std::move(back.error()));
+    own = record.session();
+    if (record.is_live() && !own->is_lost()) return own;
+    if (now_ns() >= deadline_ns)
+      return fail(HB_TIMEOUT, "the daemon went away while export " + std::to_string(record.id) +
+                                  " was offered to it again");
+  }
+}
+
+Result<std::shared_ptr<Session>> Client::living_session(std::uint64_t deadline_ns) {
   Lock lock(lock_);
   for (;;) {
     if (closed_) return fail(HB_CLOSED, "the client was closed");
@@ -126,8 +178,20 @@ Result<std::shared_ptr<Session>> Client::reconnect(std::uint64_t deadline_ns) co
 }
 
 void Client::replace_session(std::shared_ptr<Session> session) {
-  for (const auto& record : exports_) ExportRegistry::get().remove(*record);
-  exports_.clear();
+  std::vector<std::shared_ptr<ExportRecord>> returning;
+  for (const auto& record : exports_) {
+    if (record->is_live() && record->returns()) {
+      returning.push_back(record);
+      continue;
+    }
+    ExportRegistry::get().remove(*record);
+    const bool claimed = !record->terms_known && !record->token().empty();
+    if (!record->withdrawn.load())
+      record->end(std::string("ended with the session that made it") +
+                  (claimed ? ": another process began it, and what it is made of is not known here" : ""));
+  }
+  exports_ = returning;
+  revival_.begin(session_, std::move(returning));
   session_ = std::move(session);
   Stats::add(stats_.reconnects);
 }

@@ -15,6 +15,7 @@
 #include "events.h"
 #include "export_record.h"
 #include "import_cache.h"
+#include "revival.h"
 #include "session.h"
 #include "stats.h"
 
@@ -41,7 +42,8 @@ class Client : public std::enable_shared_from_this<Client> {
   [[nodiscard]] bool is_here() const noexcept { return mark_.is_here(); }
   [[nodiscard]] ProcessMark mark() const { return mark_; }
 
-  // The session; a new one when the last was lost, for which the daemon is waited for until the deadline.
+  // The session; a new one when the last was lost, for which the daemon is waited for until the deadline. A
+  // slice of what has to be brought over to it is done then.
   [[nodiscard]] Result<std::shared_ptr<Session>> session(std::uint64_t deadline_ns);
   [[nodiscard]] std::shared_ptr<Session> last_session() const;
   // The session, or a new one if a daemon is there now: HB_NO_DAEMON where none is, or where another thread
@@ -62,8 +64,36 @@ class Client : public std::enable_shared_from_this<Client> {
     }
   }
 
+  // How much of an export that was lost with its session the daemon has to have again first.
+  enum class Part : std::uint8_t {
+    kHere,   // it is asked for in the session it has, lost or not
+    kKnown,  // that it is ours
+    kWhole,  // and its chunks
+  };
+  // Whose the export is then. HB_GONE and why when it has ended.
+  [[nodiscard]] Result<std::shared_ptr<Session>> session_of(ExportRecord& record, std::uint64_t deadline_ns,
+                                                            Part part);
+  // As on_session().
+  template <class Request>
+  auto on_export(ExportRecord& record, std::uint64_t deadline_ns, Part part, Request&& request)
+      -> decltype(request(std::declval<Session&>())) {
+    constexpr int kAttempts = 4;
+    for (int attempt = 1;; ++attempt) {
+      auto current = session_of(record, deadline_ns, part);
+      if (!current) return tl::unexpected(std::move(current.error()));
+      auto result = request(**current);
+      if (result || !result.error().not_sent || attempt == kAttempts || part == Part::kHere) return result;
+    }
+  }
+
+  // What is due of that, in the current session.
+  void revive(std::uint64_t deadline_ns);
+  // When there is more; kNoDeadline: there is nothing.
+  [[nodiscard]] std::uint64_t revival_due_ns() const { return revival_.due_ns(); }
+
   void add_export(std::shared_ptr<ExportRecord> record);
-  // Of the current session and not withdrawn; all of them, or those over any byte of the range.
+  // Not withdrawn, and of the current session or on their way to it; all of them, or those over any byte of
+  // the range.
   [[nodiscard]] std::vector<std::shared_ptr<ExportRecord>> live_exports() const;
   [[nodiscard]] std::vector<std::shared_ptr<ExportRecord>> live_exports_over(const void* ptr,
                                                                              std::uint64_t bytes) const;
@@ -82,8 +112,11 @@ class Client : public std::enable_shared_from_this<Client> {
   [[nodiscard]] Result<std::shared_ptr<Session>> reconnect(std::uint64_t deadline_ns) const;
   [[nodiscard]] Result<std::shared_ptr<Session>> reconnect_once(std::uint64_t connect_until_ns,
                                                                 std::uint64_t hello_until_ns) const;
-  // The old session's exports and leases are gone with it. Where exports are to be offered again, here.
+  // Of the old session's exports those that can be offered again are, and its imports' leases are asked for
+  // anew; the others are gone with it.
   void replace_session(std::shared_ptr<Session> session);
+  [[nodiscard]] Result<std::shared_ptr<Session>> living_session(std::uint64_t deadline_ns);
+  void revive(const std::shared_ptr<Session>& session, std::uint64_t deadline_ns);
 
   const ClientOptions options_;
   const ProcessMark mark_;
@@ -95,6 +128,7 @@ class Client : public std::enable_shared_from_this<Client> {
   std::vector<std::shared_ptr<ExportRecord>> exports_;
   Stats stats_;
   ImportCache imports_;
+  Revival revival_;
   Events events_;
 };
 

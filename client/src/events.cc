@@ -153,15 +153,27 @@ Result<void> Events::round(const EventSink& sink, std::uint64_t& told) {
   }
   if (phase_ == Phase::kLost && !is_over())
     if (auto found = look_for_daemon(sink, told); !found) return found;
-  if (phase_ != Phase::kListening || !more_ || is_over()) return {};
-  auto taken = take(sink, told);
-  if (taken || is_over()) return taken;
-  if (session_->is_lost()) {
-    lose(sink, told);
-    return {};
+  Result<void> taken;
+  if (phase_ == Phase::kListening && more_ && !is_over()) {
+    taken = take(sink, told);
+    if (!taken && !is_over()) {
+      if (session_->is_lost()) {
+        lose(sink, told);
+        return {};
+      }
+      try_again_later();
+    }
   }
-  try_again_later();
+  revive();
   return taken;
+}
+
+// A program that only takes events brings over what it holds just so.
+void Events::revive() {
+  if (phase_ != Phase::kListening || is_over()) return;
+  const bool was_due = client_.revival_due_ns() != kNoDeadline;
+  client_.revive(after_ns(kAnswerNs));
+  if (was_due || client_.revival_due_ns() != kNoDeadline) set_alarm();
 }
 
 Result<void> Events::look_for_daemon(const EventSink& sink, std::uint64_t& told) {
@@ -204,10 +216,12 @@ void Events::try_again_later() noexcept {
 }
 
 void Events::set_alarm() noexcept {
-  if (phase_ == Phase::kLost || pause_ns_ != 0)
-    port_.load()->wake_at(again_at_);
-  else
+  std::uint64_t at = phase_ == Phase::kLost || pause_ns_ != 0 ? again_at_ : kNoDeadline;
+  if (phase_ == Phase::kListening) at = std::min(at, client_.revival_due_ns());
+  if (at == kNoDeadline)
     port_.load()->wake_never();
+  else
+    port_.load()->wake_at(at);
 }
 
 void Events::wake() noexcept {
@@ -217,6 +231,7 @@ void Events::wake() noexcept {
 
 Result<void> Events::take(const EventSink& sink, std::uint64_t& told) {
   while (more_ && !is_over()) {
+    const std::uint64_t restarts = session_->restarts();
     auto reply = session_->call(FrameType::kTakeEvents, as_bytes(encoded(msg::TakeEvents{})), {},
                                 after_ns(kAnswerNs), Late::kEvents);
     std::vector<msg::Event> events = session_->take_late_events();
@@ -226,7 +241,8 @@ Result<void> Events::take(const EventSink& sink, std::uint64_t& told) {
     } else if (const auto body = msg::decode<msg::TakeEventsReply>(reply->body); !body) {
       outcome = fail(malformed(body.error()));
     } else {
-      more_ = body->more;
+      // Asked twice because of a restart: the second answer is on its way, and is read with the next.
+      more_ = body->more || session_->restarts() != restarts;
       events.insert(events.end(), body->events.begin(), body->events.end());
     }
     std::vector<msg::Event> sorted;

@@ -78,6 +78,7 @@ class Events {
   void lose(const EventSink& sink, std::uint64_t& told);
   void tell(const EventSink& sink, std::uint64_t& told, const msg::Event& event);
   void tell_client(const EventSink& sink, std::uint64_t& told, std::uint32_t kind);
+  void revive();
   void try_again_later() noexcept;
   void set_alarm() noexcept;
   void wake() noexcept;

@@ -24,12 +24,6 @@ const char* kind_name(std::uint32_t kind) {
   return kind == HB_KIND_MEMFD ? "a memfd" : kind == HB_KIND_DMABUF ? "a dma-buf" : "a driver's descriptor";
 }
 
-Error ended_with_session(const ExportRecord& record, Error error) {
-  if (error.status != HB_CLOSED || !error.not_sent) return error;
-  return fail(HB_GONE, "export " + std::to_string(record.id) + " ended with the session that made it")
-      .value();
-}
-
 Error mixed(std::uint64_t chunk, const std::string& why) {
   Error error;
   error.status = HB_MIXED;
@@ -110,8 +104,13 @@ struct Change {
   std::uint64_t offset = 0;  // of it inside the export
 };
 
-Result<std::uint64_t> send(const std::shared_ptr<Session>& session, const ExportRecord& record,
-                           const Change& change, const ExportRequest& source, const ExportPlan& plan) {
+struct Sent {
+  std::uint64_t version = 0;
+  std::string token;
+};
+
+Result<Sent> send(Session& session, const ExportRecord& record, const Change& change,
+                  const ExportRequest& source, const ExportPlan& plan) {
   const auto fds = open_page(plan, plan.pages[0]);
   if (!fds) return tl::unexpected(fds.error());
   if (auto same = check_same(record, plan, change.first); !same) return tl::unexpected(same.error());
@@ -125,17 +124,18 @@ Result<std::uint64_t> send(const std::shared_ptr<Session>& session, const Export
   message.distinct_handles = plan.handles;
   message.chunks = chunks;
   message.device = {plan.device.uuid, plan.device.pci, plan.device.partition};
-  auto reply =
-      session->call(FrameType::kChange, as_bytes(encoded(message)), fds->numbers, source.deadline_ns);
+  auto reply = session.call(FrameType::kChange, as_bytes(encoded(message)), fds->numbers, source.deadline_ns);
   if (!reply) {
     // Its first page may be on its way: half a change must not keep the next one out.
-    if (reply.error().status == HB_TIMEOUT) session->abort_export(record.id);
-    return tl::unexpected(ended_with_session(record, std::move(reply.error())));
+    if (reply.error().status == HB_TIMEOUT) session.abort_export(record.id);
+    return tl::unexpected(std::move(reply.error()));
   }
   // Never kExport: the answer that comes late would end the whole export.
-  auto done = send_rest(*session, plan, std::move(*reply), source.deadline_ns, Late::kIgnore);
+  auto done = send_rest(session, plan, std::move(*reply), source.deadline_ns, Late::kIgnore);
   if (!done) return tl::unexpected(std::move(done.error()));
-  return done->body.layout_version;
+  const msg::Bytes token = done->body.token;
+  return Sent{done->body.layout_version,
+              std::string(reinterpret_cast<const char*>(token.data()), token.size())};
 }
 
 Layout changed(const Layout& now, const Change& change, const ExportRequest& source, const ExportPlan& plan) {
@@ -143,6 +143,7 @@ Layout changed(const Layout& now, const Change& change, const ExportRequest& sou
   const ExportParts fresh = parts_of(source, plan, change.offset);
   if (change.kind == Kind::kReplace) {
     next.parts = without(now.parts, change.offset, plan.bytes);
+    next.sources = without(now.sources, change.offset, plan.bytes);
   } else {
     next.bytes += plan.bytes;
     if (change.kind == Kind::kResume || next.chunks_known)
@@ -152,6 +153,9 @@ Layout changed(const Layout& now, const Change& change, const ExportRequest& sou
   std::sort(next.parts.begin(), next.parts.end(),
             [](const ExportPart& a, const ExportPart& b) { return a.offset < b.offset; });
   join(next.parts);
+  next.sources.push_back(source_of(source, plan, change.offset));
+  std::sort(next.sources.begin(), next.sources.end(),
+            [](const ExportSource& a, const ExportSource& b) { return a.offset < b.offset; });
   return next;
 }
 
@@ -172,13 +176,14 @@ Result<void> apply(Client& client, const std::shared_ptr<ExportRecord>& record, 
   auto fresh = ExportedRanges::announce(spans_of(source), client.mark());
   const auto plan = plan_export(source);
   if (!plan) return tl::unexpected(plan.error());
-  const auto version = send(record->session, *record, change, source, *plan);
-  if (!version) {
-    if (version.error().status == HB_TIMEOUT) watch_too(client, record, source, *plan);
-    return tl::unexpected(version.error());
+  const auto sent = send(*record->session(), *record, change, source, *plan);
+  if (!sent) {
+    if (sent.error().status == HB_TIMEOUT) watch_too(client, record, source, *plan);
+    return tl::unexpected(sent.error());
   }
+  record->set_token(as_bytes(sent->token));
   auto next = std::make_shared<Layout>(changed(*record->layout(), change, source, *plan));
-  next->version = *version;
+  next->version = sent->version;
   // The new addresses are found by the ticket that was announced; what is left of the old ones by one anew.
   std::vector<ExportedRanges::Ticket> ranges;
   ranges.push_back(ExportedRanges::announce(spans_of(next->parts), client.mark()));
@@ -191,71 +196,81 @@ Result<void> apply(Client& client, const std::shared_ptr<ExportRecord>& record, 
               "the memory was given back (hb_range_gone) while it was being added: the export was withdrawn");
 }
 
-// Nobody waits: two changes at once have no order that either could rely on.
-Result<std::unique_lock<std::mutex>> turn(ExportRecord& record) {
-  std::unique_lock lock(record.change, std::try_to_lock);
-  if (!lock.owns_lock())
-    return fail(HB_BUSY, "another thread is changing export " + std::to_string(record.id) + " just now");
-  if (auto live = check_live(record); !live) return tl::unexpected(live.error());
-  return lock;
+// Nobody waits: two changes at once have no order that either could rely on. An export that is on its way
+// back to the daemon is brought there first; so it is where the daemon is found to have gone.
+template <class Change>
+auto in_turn(Client& client, ExportRecord& record, std::uint64_t deadline_ns, Change&& change)
+    -> decltype(change()) {
+  constexpr int kAttempts = 4;
+  for (int attempt = 1;; ++attempt) {
+    if (const auto session = client.session_of(record, deadline_ns, Client::Part::kWhole); !session)
+      return tl::unexpected(session.error());
+    const std::unique_lock lock(record.change, std::try_to_lock);
+    if (!lock.owns_lock())
+      return fail(HB_BUSY, "another thread is changing export " + std::to_string(record.id) + " just now");
+    if (auto live = check_live(record); !live) return tl::unexpected(std::move(live.error()));
+    auto done = change();
+    if (done || !done.error().not_sent || attempt == kAttempts) return done;
+  }
 }
 
 }  // namespace
 
 Result<void> append_export(Client& client, const std::shared_ptr<ExportRecord>& record,
                            const ExportRequest& source) {
-  const auto lock = turn(*record);
-  if (!lock) return tl::unexpected(lock.error());
-  const auto now = record->layout();
-  return apply(client, record, {Kind::kAppend, now->chunk_bytes.size(), now->bytes}, source);
+  return in_turn(client, *record, source.deadline_ns, [&]() -> Result<void> {
+    const auto now = record->layout();
+    return apply(client, record, {Kind::kAppend, now->chunk_bytes.size(), now->bytes}, source);
+  });
 }
 
 Result<void> replace_export(Client& client, const std::shared_ptr<ExportRecord>& record,
                             std::uint64_t first_chunk, const ExportRequest& source) {
-  const auto lock = turn(*record);
-  if (!lock) return tl::unexpected(lock.error());
-  const auto now = record->layout();
-  if (!now->chunks_known) return apply(client, record, {Kind::kReplace, first_chunk, kNowhere}, source);
-  if (first_chunk >= now->chunk_bytes.size())
-    return fail(limit_error(HB_RANGE, "chunks", first_chunk, now->chunk_bytes.size(),
-                            "chunk " + std::to_string(first_chunk) + " is to be replaced, the export has " +
-                                std::to_string(now->chunk_bytes.size())));
-  const auto at = now->chunk_bytes.begin();
-  const std::uint64_t offset =
-      std::accumulate(at, at + static_cast<std::ptrdiff_t>(first_chunk), std::uint64_t{0});
-  return apply(client, record, {Kind::kReplace, first_chunk, offset}, source);
+  return in_turn(client, *record, source.deadline_ns, [&]() -> Result<void> {
+    const auto now = record->layout();
+    if (!now->chunks_known) return apply(client, record, {Kind::kReplace, first_chunk, kNowhere}, source);
+    if (first_chunk >= now->chunk_bytes.size())
+      return fail(limit_error(HB_RANGE, "chunks", first_chunk, now->chunk_bytes.size(),
+                              "chunk " + std::to_string(first_chunk) + " is to be replaced, the export has " +
+                                  std::to_string(now->chunk_bytes.size())));
+    const auto at = now->chunk_bytes.begin();
+    const std::uint64_t offset =
+        std::accumulate(at, at + static_cast<std::ptrdiff_t>(first_chunk), std::uint64_t{0});
+    return apply(client, record, {Kind::kReplace, first_chunk, offset}, source);
+  });
 }
 
 Result<void> resume_export(Client& client, const std::shared_ptr<ExportRecord>& record,
                            const ExportRequest& source) {
-  const auto lock = turn(*record);
-  if (!lock) return tl::unexpected(lock.error());
-  return apply(client, record, {Kind::kResume, 0, 0}, source);
+  return in_turn(client, *record, source.deadline_ns, [&] {
+    return apply(client, record, {Kind::kResume, 0, 0}, source);
+  });
 }
 
 Result<Suspended> suspend_export(Client& client, ExportRecord& record, std::uint64_t wait_ns,
                                  std::uint64_t deadline_ns, std::unique_ptr<hb_holders>* left) {
-  const auto lock = turn(record);
-  if (!lock) return tl::unexpected(lock.error());
   msg::Suspend message;
   message.export_id = record.id;
   message.wait_ns = wait_ns;
-  auto reply = record.session->call(FrameType::kSuspend, as_bytes(encoded(message)), {}, deadline_ns);
-  if (!reply) return tl::unexpected(ended_with_session(record, std::move(reply.error())));
-  const auto body = msg::decode<msg::WithdrawReply>(reply->body);
-  if (!body) return fail(malformed(body.error()));
-  // What becomes of the memory is no longer the export's business.
-  auto asleep = std::make_shared<Layout>(*record.layout());
-  asleep->version = body->layout_version;
-  asleep->parts.clear();
-  record.set_layout(std::move(asleep), {});
-  record.suspended.store(true);
-  if (left != nullptr) {
-    auto named = holders_left(client, *body, deadline_ns);
-    if (!named) return tl::unexpected(std::move(named.error()));
-    *left = std::move(*named);
-  }
-  return Suspended{body->layout_version, body->holder_count};
+  return in_turn(client, record, deadline_ns, [&]() -> Result<Suspended> {
+    auto reply = record.session()->call(FrameType::kSuspend, as_bytes(encoded(message)), {}, deadline_ns);
+    if (!reply) return tl::unexpected(std::move(reply.error()));
+    const auto body = msg::decode<msg::WithdrawReply>(reply->body);
+    if (!body) return fail(malformed(body.error()));
+    // What becomes of the memory is no longer the export's business.
+    auto asleep = std::make_shared<Layout>(*record.layout());
+    asleep->version = body->layout_version;
+    asleep->parts.clear();
+    asleep->sources.clear();
+    record.set_layout(std::move(asleep), {});
+    record.suspended.store(true);
+    if (left != nullptr) {
+      auto named = holders_left(client, *body, deadline_ns);
+      if (!named) return tl::unexpected(std::move(named.error()));
+      *left = std::move(*named);
+    }
+    return Suspended{body->layout_version, body->holder_count};
+  });
 }
 
 }  // namespace hb::client

@@ -16,6 +16,42 @@ KeyBytes ExportRecord::subkey(std::uint64_t offset, std::uint64_t length) const 
   return encode_key(fields, secret);
 }
 
+std::shared_ptr<Session> ExportRecord::session() const {
+  const std::lock_guard guard(lock_);
+  return session_;
+}
+
+void ExportRecord::set_session(std::shared_ptr<Session> session) {
+  const std::lock_guard guard(lock_);
+  session_.swap(session);
+}
+
+std::string ExportRecord::token() const {
+  const std::lock_guard guard(lock_);
+  return token_;
+}
+
+void ExportRecord::set_token(msg::Bytes token) {
+  if (token.empty()) return;
+  std::string text(reinterpret_cast<const char*>(token.data()), token.size());
+  const std::lock_guard guard(lock_);
+  token_.swap(text);
+  returns_.store(terms_known, std::memory_order_release);
+}
+
+void ExportRecord::end(std::string why) {
+  {
+    const std::lock_guard guard(lock_);
+    if (why_ended_.empty()) why_ended_.swap(why);
+  }
+  withdrawn.store(true, std::memory_order_release);
+}
+
+std::string ExportRecord::why_ended() const {
+  const std::lock_guard guard(lock_);
+  return why_ended_;
+}
+
 std::shared_ptr<const ExportRecord::Layout> ExportRecord::layout() const {
   const std::lock_guard guard(lock_);
   return layout_;
@@ -27,6 +63,14 @@ void ExportRecord::set_layout(std::shared_ptr<const Layout> layout,
   layout_.swap(layout);
   // Withdrawn meanwhile: then nothing has to be found any more.
   if (!withdrawn.load(std::memory_order_acquire)) ranges_.swap(ranges);
+}
+
+void ExportRecord::set_version(std::uint64_t version) {
+  auto same = std::make_shared<Layout>(*layout());
+  same->version = version;
+  std::shared_ptr<const Layout> next = std::move(same);
+  const std::lock_guard guard(lock_);
+  layout_.swap(next);
 }
 
 void ExportRecord::forget_ranges() noexcept {

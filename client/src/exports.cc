@@ -78,7 +78,7 @@ Result<std::shared_ptr<ExportRecord>> create_on(const std::shared_ptr<Session>& 
   if (!done) return tl::unexpected(std::move(done.error()));
   const msg::ExportReply& body = done->body;
   auto record = std::make_shared<ExportRecord>();
-  record->session = session;
+  record->set_session(session);
   record->id = body.export_id;
   record->generation = body.generation;
   record->handle_kind = kind_of_plan(plan);
@@ -89,9 +89,19 @@ Result<std::shared_ptr<ExportRecord>> create_on(const std::shared_ptr<Session>& 
   record->broker = decode_key(record->key).broker;
   record->name = request.name;
   record->owner_uid = session->hello().uid;
+  record->terms.metadata.assign(reinterpret_cast<const char*>(request.metadata.data()),
+                                request.metadata.size());
+  record->terms.acl.assign(request.acl.begin(), request.acl.end());
+  record->terms.peers = plan.peers;
+  record->terms.lifetime = request.lifetime;
+  record->terms.linger_ns = request.linger_ns;
+  record->terms.access = body.access;
+  record->terms_known = true;
+  record->set_token(body.token);
   auto layout = std::make_shared<ExportRecord::Layout>();
   layout->version = body.layout_version;
   layout->bytes = plan.bytes;
+  layout->sources.push_back(source_of(request, plan, 0));
   for (const ChunkRef& chunk : plan.chunks) layout->chunk_bytes.push_back(chunk.bytes);
   layout->parts = parts_of(request, plan, 0);
   record->set_layout(std::move(layout), {});
@@ -142,29 +152,43 @@ Result<std::shared_ptr<ExportRecord>> create_export(Client& client, const Export
 }
 
 Result<void> check_live(const ExportRecord& record) {
-  if (record.session->is_lost())
+  if (record.is_live()) return {};
+  const std::string why = record.why_ended();
+  if (!why.empty()) return fail(HB_GONE, "export " + std::to_string(record.id) + " " + why);
+  if (record.session()->is_lost())
     return fail(HB_GONE, "export " + std::to_string(record.id) + " ended with the session that made it");
-  if (!record.is_live())
-    return fail(HB_GONE, "export " + std::to_string(record.id) + " was withdrawn before");
-  return {};
+  return fail(HB_GONE, "export " + std::to_string(record.id) + " was withdrawn before");
 }
 
 Result<WithdrawnCount> withdraw_export(Client& client, ExportRecord& record, std::uint64_t deadline_ns) {
   return withdraw_export(client, record, 0, deadline_ns, nullptr);
 }
 
-Result<WithdrawnCount> withdraw_export(Client& client, ExportRecord& record, std::uint64_t wait_ns,
-                                       std::uint64_t deadline_ns, std::unique_ptr<hb_holders>* left) {
-  if (auto live = check_live(record); !live) return tl::unexpected(std::move(live.error()));
+namespace {
+
+Result<WithdrawnCount> withdraw(Client& client, ExportRecord& record, Client::Part part,
+                                std::uint64_t wait_ns, std::uint64_t deadline_ns,
+                                std::unique_ptr<hb_holders>* left) {
   msg::Withdraw message;
   message.target = msg::Target::by_id(record.id);
   message.wait_ns = wait_ns;
-  auto count = send_withdraw(client, *record.session, message, deadline_ns, left);
-  if (!count && count.error().status == HB_CLOSED && count.error().not_sent)
-    return fail(HB_GONE, "export " + std::to_string(record.id) + " ended with the session that made it");
+  auto count = client.on_export(record, deadline_ns, part, [&](Session& session) {
+    return send_withdraw(client, session, message, deadline_ns, left);
+  });
   if (count || count.error().status == HB_GONE || count.error().status == HB_NOT_FOUND)
     client.forget_export(record.id);
   return count;
+}
+
+}  // namespace
+
+Result<WithdrawnCount> withdraw_export(Client& client, ExportRecord& record, std::uint64_t wait_ns,
+                                       std::uint64_t deadline_ns, std::unique_ptr<hb_holders>* left) {
+  return withdraw(client, record, Client::Part::kKnown, wait_ns, deadline_ns, left);
+}
+
+Result<WithdrawnCount> withdraw_here(Client& client, ExportRecord& record, std::uint64_t deadline_ns) {
+  return withdraw(client, record, Client::Part::kHere, 0, deadline_ns, nullptr);
 }
 
 Result<WithdrawnCount> withdraw_id(Client& client, std::uint64_t id, std::uint64_t deadline_ns) {
@@ -192,6 +216,9 @@ Result<WithdrawnCount> withdraw_range(Client& client, const void* ptr, std::uint
 
 Result<WithdrawnCount> withdraw_all(Client& client, std::uint64_t deadline_ns) {
   const auto before = client.live_exports();
+  // The daemon may not know yet that these are this session's.
+  for (const auto& record : before)
+    if (record->awaited.load()) static_cast<void>(withdraw_export(client, *record, deadline_ns));
   msg::Withdraw message;
   message.all = true;
   auto count = client.on_session(deadline_ns, [&](const std::shared_ptr<Session>& session) {

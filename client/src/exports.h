@@ -34,7 +34,7 @@ struct ExportRequest {
   std::uint64_t deadline_ns = 0;
 };
 
-// HB_GONE once it was withdrawn here or its session was lost.
+// HB_GONE once it was withdrawn here, or its session was lost and no other daemon took it again: why.
 [[nodiscard]] Result<void> check_live(const ExportRecord& record);
 
 // Whole or not at all.
@@ -45,13 +45,16 @@ struct WithdrawnCount {
   std::uint64_t exports = 0;
   std::uint64_t holders = 0;
 };
-// HB_GONE when it was withdrawn already or its session was lost.
+// HB_GONE when it was withdrawn already, or lost with its session.
 [[nodiscard]] Result<WithdrawnCount> withdraw_export(Client& client, ExportRecord& record,
                                                      std::uint64_t deadline_ns);
 // Waits so long for its holders. `left` (may be null): who is left then.
 [[nodiscard]] Result<WithdrawnCount> withdraw_export(Client& client, ExportRecord& record,
                                                      std::uint64_t wait_ns, std::uint64_t deadline_ns,
                                                      std::unique_ptr<hb_holders>* left);
+// In the session it has, and no other is looked for: HB_CLOSED when that is lost.
+[[nodiscard]] Result<WithdrawnCount> withdraw_here(Client& client, ExportRecord& record,
+                                                   std::uint64_t deadline_ns);
 [[nodiscard]] Result<WithdrawnCount> withdraw_id(Client& client, std::uint64_t id, std::uint64_t deadline_ns);
 [[nodiscard]] Result<WithdrawnCount> withdraw_range(Client& client, const void* ptr, std::uint64_t bytes,
                                                     std::uint64_t deadline_ns);

@@ -94,11 +94,12 @@ class Joining {
       group_->offered = std::move(*made);
       group_->made_offer = true;
     }
-    if (!group_->offered->is_live())
-      return fail(HB_GONE,
-                  "the export offered has ended: it was withdrawn, or the session that made it was "
-                  "lost; export it anew");
-    group_->session = group_->offered->session;
+    auto session = client_->session_of(*group_->offered, request_.deadline_ns, Client::Part::kWhole);
+    if (!session && session.error().status == HB_GONE)
+      session.error().message =
+          "the export offered has ended: " + session.error().message + "; export it anew";
+    if (!session) return tl::unexpected(std::move(session.error()));
+    group_->session = std::move(*session);
     // Before anything is asked for: the answer's leases are watched by it.
     if (const auto words = group_->session->validity(request_.deadline_ns); !words)
       return tl::unexpected(words.error());
@@ -166,6 +167,7 @@ class Joining {
         mapped.error().message = "mapping rank " + std::to_string(rank) + ": " + mapped.error().message;
         return tl::unexpected(std::move(mapped.error()));
       }
+      (*mapped)->of_group = true;
       group_->members[rank].imported.reset(mapped->release());
     }
     return {};
@@ -314,6 +316,6 @@ hb_group::~hb_group() {
   if (id != 0) session->leave_group(id);
   members.clear();
   if (!made_offer) return;
-  offered->session->withdraw_unheard(offered->id);
+  offered->session()->withdraw_unheard(offered->id);
   client->forget_export(offered->id);
 }

@@ -100,11 +100,12 @@ struct hb_import {
   std::vector<hb_peer> peers;       // as hb_import_info shows them
   const void* map_start = nullptr;  // of all that is mapped, while it is in the interval map
   std::uint64_t interval = 0;       // its entry there
-  hb::client::Lease lease;
+  hb::client::Lease lease;          // of another session after the first was lost (reattach.h)
   std::unique_ptr<hb::client::ImportedRange> range;
   std::shared_ptr<hb::client::ExportRecord> alias_of;
   std::shared_ptr<hb::client::Memory> alias_memory;
 
+  bool of_group = false;            // it ends with its group, and that with its session
   std::atomic<bool> asleep{false};  // nothing is mapped until the next refresh
   mutable std::mutex look;          // never held while anything is mapped or asked for
   std::condition_variable changed;

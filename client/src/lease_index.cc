@@ -36,6 +36,15 @@ LeaseIndex::Found LeaseIndex::find(std::uint64_t lease) const {
   return {found->second.owner, found->second.imported};
 }
 
+std::vector<std::uint64_t> LeaseIndex::imports() const {
+  std::vector<std::uint64_t> leases;
+  const std::lock_guard guard(lock_);
+  for (const auto& [lease, entry] : entries_)
+    if (entry.owner == Owner::kImport || entry.owner == Owner::kComing) leases.push_back(lease);
+  std::sort(leases.begin(), leases.end());
+  return leases;
+}
+
 LeaseIndex::Arrival::Arrival(LeaseIndex& index) : index_(index) {
   const std::lock_guard guard(index_.lock_);
   ++index_.arriving_;

@@ -39,6 +39,8 @@ class LeaseIndex {
   bool give(std::uint64_t lease, hb_import* imported);
   bool give_to_handles(std::uint64_t lease) { return give(lease, nullptr); }
   [[nodiscard]] Found find(std::uint64_t lease) const;
+  // Of imports, there and coming.
+  [[nodiscard]] std::vector<std::uint64_t> imports() const;
 
   // While one exists, an unknown lease may be one whose reply is on its way.
   class Arrival {

@@ -4,13 +4,15 @@
 // The requests of one session that wait for an answer. Not locked: the session's lock guards it.
 //
 // What never happens: a descriptor of an answer nobody waits for stays open; an answer reaches a request
-// other than its own.
+// other than its own; a request that obtains something is forgotten before its answer, so that a daemon that
+// was started again can be asked once more.
 #pragma once
 
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -35,11 +37,19 @@ enum class Late : std::uint8_t {
   kEvents,   // events to be told all the same
 };
 
+// As it left. What it points at belongs to its caller, or to what is kept of it.
+struct Request {
+  FrameType type{};
+  std::span<const std::byte> body;
+  std::span<const int> fds;
+};
+
 class Pending {
  public:
   // On the stack of the calling thread.
   struct Waiter {
     std::uint64_t id = 0;
+    Request request;  // valid as long as the waiter is
     std::condition_variable wake;
     bool done = false;    // reply is filled
     bool closed = false;  // the session ended first
@@ -48,7 +58,8 @@ class Pending {
 
   void add(Waiter& waiter);
   void remove(Waiter& waiter);
-  // Its caller gave up; the answer is still to come.
+  // Its caller gave up; the answer is still to come. What it may have obtained has to be given back: of such
+  // a request all is kept that sending it again needs, with descriptors of its own.
   void abandon(Waiter& waiter, Late late);
 
   struct Unclaimed {
@@ -58,6 +69,17 @@ class Pending {
   // Gives the answer to its waiter and wakes it, or hands back an answer whose caller gave up. An answer
   // to nothing is dropped with its descriptors.
   std::optional<Unclaimed> deliver(Reply reply);
+
+  // The daemon was started again: the ids of all that have to be asked once more, in their order. What
+  // obtained nothing, and whose caller has gone, is not waited for any more.
+  [[nodiscard]] std::vector<std::uint64_t> unanswered();
+  struct Again {
+    Request request;
+    Late given_up = Late::kIgnore;  // of one whose caller has gone
+    bool whole = true;              // false: there was no room for descriptors of its own
+  };
+  // Empty: it was answered meanwhile.
+  [[nodiscard]] std::optional<Again> find(std::uint64_t id) const;
 
   // The session ended: every waiter learns it.
   void close_all();
@@ -69,7 +91,15 @@ class Pending {
 
  private:
   std::vector<Waiter*> waiters_;  // few, one a thread
-  std::unordered_map<std::uint64_t, Late> abandoned_;
+  struct Abandoned {
+    Late late = Late::kIgnore;
+    FrameType type{};
+    std::vector<std::byte> body;
+    std::vector<UniqueFd> fds;
+    std::vector<int> numbers;  // of those
+    bool whole = true;
+  };
+  std::unordered_map<std::uint64_t, Abandoned> abandoned_;
 };
 
 }  // namespace hb::client

@@ -17,13 +17,18 @@ bool nothing_known_of(const void* ptr, std::uint64_t bytes) noexcept {
 
 Result<WithdrawnCount> end_export(Client& client, ExportRecord& record, std::uint64_t deadline_ns) {
   const std::uint64_t id = record.id;
-  auto count = withdraw_export(client, record, deadline_ns);
+  // Of a lost session: no daemon has its memory, and it is not offered again.
+  if (record.session()->is_lost()) {
+    client.forget_export(id);
+    return WithdrawnCount{};
+  }
+  auto count = withdraw_here(client, record, deadline_ns);
   if (count) return count;
   const hb_status status = count.error().status;
-  const bool ended = status == HB_GONE || status == HB_NOT_FOUND || record.session->is_lost();
+  const auto session = record.session();
+  const bool ended = status == HB_GONE || status == HB_NOT_FOUND || session->is_lost();
   if (!ended) {
-    record.session->cut("an export had to end at once and the daemon did not answer: " +
-                        count.error().message);
+    session->cut("an export had to end at once and the daemon did not answer: " + count.error().message);
     count.error().message = "export " + std::to_string(id) + ": " + count.error().message +
                             "; the session was ended instead, with all its exports";
   }

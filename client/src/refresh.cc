@@ -8,6 +8,7 @@
 #include "chunk_reader.h"
 #include "client.h"
 #include "clock.h"
+#include "import_turn.h"
 
 namespace hb::client {
 namespace {
@@ -185,37 +186,6 @@ class Refreshing {
   Refreshed out_;
 };
 
-// Who changes a mapping, one at a time.
-class Turn {
- public:
-  explicit Turn(hb_import& imported) : imported_(imported) {}
-  ~Turn() {
-    if (!taken_) return;
-    const std::lock_guard guard(imported_.look);
-    imported_.changing = false;
-    imported_.changed.notify_all();
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-
-  Result<void> take(std::uint64_t deadline_ns) {
-    std::unique_lock lock(imported_.look);
-    while (imported_.changing) {
-      if (deadline_ns == kNoDeadline)
-        imported_.changed.wait(lock);
-      else if (imported_.changed.wait_until(lock, time_point(deadline_ns)) == std::cv_status::timeout &&
-               imported_.changing)
-        return fail(HB_TIMEOUT, "another thread was still refreshing this import at the deadline");
-    }
-    taken_ = imported_.changing = true;
-    return {};
-  }
-
- private:
-  hb_import& imported_;
-  bool taken_ = false;
-};
-
 }  // namespace
 
 Result<Refreshed> refresh_import(hb_import& imported, std::uint64_t deadline_ns) {
@@ -227,7 +197,7 @@ Result<Refreshed> refresh_import(hb_import& imported, std::uint64_t deadline_ns)
     had_bytes = imported.grant.bytes;
     had_chunks = imported.grant.chunk_count;
   }
-  Turn turn(imported);
+  ImportTurn turn(imported);
   if (auto taken = turn.take(deadline_ns); !taken) return tl::unexpected(std::move(taken.error()));
   Refreshed out;
   if (imported.lease.is_exact() && !imported.asleep.load()) {
@@ -256,7 +226,7 @@ Result<Refreshed> refresh_import(hb_import& imported, std::uint64_t deadline_ns)
 Result<void> unmap_import(hb_import& imported) {
   if (imported.alias_of != nullptr)
     return fail(HB_INVALID, "an alias is the owner's own memory: there is nothing to unmap, close it");
-  Turn turn(imported);
+  ImportTurn turn(imported);
   if (auto taken = turn.take(kNoDeadline); !taken) return taken;
   if (!imported.asleep.exchange(true)) {
     imported.hide();

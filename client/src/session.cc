@@ -90,6 +90,9 @@ Result<void> Session::say_hello(std::uint64_t deadline_ns) {
   msg::Hello hello;
   hello.lowest_version = limits::kLowestVersion;
   hello.highest_version = limits::kHighestVersion;
+  // A daemon that is started again keeps the session, and its request may come twice (session_resume.cc).
+  const std::array<msg::Text, 1> features{"resume"};
+  hello.features = features;
   hello.library = "libhipbroker " HIPBROKER_VERSION;
   auto reply = call(FrameType::kHello, as_bytes(encoded(hello)), {}, deadline_ns);
   if (!reply) {
@@ -173,16 +176,21 @@ Result<Reply> Session::call(FrameType type, std::span<const std::byte> body, std
   Pending::Waiter waiter;
   Lock lock(lock_);
   // Answers that nobody waits for first: they may free what this request needs, a name for example.
-  if (pending_.has_abandoned() && !reading_) drain(lock);
+  // And events are taken out of the daemon: who asks before it has read that the daemon is a new one would
+  // have to ask twice.
+  if ((pending_.has_abandoned() || type == FrameType::kTakeEvents) && !reading_) drain(lock);
   for (;;) {
+    if (!is_lost()) flush_unsent();
     if (socket_ == nullptr || is_lost()) return fail(closed_error(true));
-    flush_unsent();
-    auto sent = try_send(type, last_id_ + 1, body, fds);
-    if (!sent) return tl::unexpected(std::move(sent.error()));
-    if (*sent == Sent::kSent) break;
+    if (again_.empty()) {
+      auto sent = try_send(type, last_id_ + 1, body, fds);
+      if (!sent) return tl::unexpected(std::move(sent.error()));
+      if (*sent == Sent::kSent) break;
+    }
     if (auto room = wait_for_room(lock, deadline_ns); !room) return tl::unexpected(std::move(room.error()));
   }
   waiter.id = ++last_id_;
+  waiter.request = {type, body, fds};
   pending_.add(waiter);
   await(lock, waiter, deadline_ns);
   if (waiter.done || waiter.closed)
@@ -210,6 +218,12 @@ Result<Reply> Session::call(FrameType type, std::span<const std::byte> body, std
 
 void Session::await(Lock& lock, Pending::Waiter& waiter, std::uint64_t deadline_ns) {
   while (!waiter.done && !waiter.closed) {
+    if (!again_.empty() && !reading_) {
+      const auto room = wait_for_room(lock, deadline_ns);
+      flush_unsent();
+      if (!room && !waiter.done && !waiter.closed) return;
+      continue;
+    }
     if (reading_) {
       if (deadline_ns == kNoDeadline) {
         waiter.wake.wait(lock);
@@ -272,7 +286,10 @@ bool Session::read_one(Lock& lock, ReceiveMode mode) {
     lose(std::string("the daemon sent a frame that cannot be read: ") + frame_error_text(frame.error()));
     return false;
   }
-  if ((frame->header.flags & kFlagEvent) != 0) return true;
+  if ((frame->header.flags & kFlagEvent) != 0) {
+    if (frame->header.type == FrameType::kResumed) resumed(frame->body);
+    return true;
+  }
   Reply reply;
   reply.header = frame->header;
   reply.fds_truncated = received->outcome == ReceiveOutcome::kFdsTruncated;
@@ -364,6 +381,7 @@ Result<void> Session::wait_for_room(Lock& lock, std::uint64_t deadline_ns) {
 }
 
 void Session::flush_unsent() {
+  if (!send_again()) return;
   std::size_t done = 0;
   while (done < unsent_.size() && socket_ != nullptr && !is_lost()) {
     const OneWay& frame = unsent_[done];
@@ -507,20 +525,6 @@ void Session::cut(const std::string& reason) noexcept {
   // close() alone would wait for the thread that reads, and that one for a daemon that does not answer.
   if (socket_ != nullptr && !is_lost()) ::shutdown(socket_->get(), SHUT_RDWR);
   lose(reason);
-}
-
-Lease& Lease::operator=(Lease&& other) noexcept {
-  if (this == &other) return *this;
-  if (session_ != nullptr) session_->end_lease(id_);
-  session_ = std::move(other.session_);
-  id_ = other.id_;
-  word_ = other.word_;
-  expected_.store(other.expected_.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  return *this;
-}
-
-Lease::~Lease() {
-  if (session_ != nullptr) session_->end_lease(id_);
 }
 
 }  // namespace hb::client

@@ -6,13 +6,15 @@
 // thread sends, receives and is done, without a futex call.
 //
 // What never happens: a thread waits on another's deadline; an answer is lost because its caller gave up
-// (its descriptors are closed, its lease or export is given back); a frame leaves after the end was seen.
+// (its descriptors are closed, its lease or export is given back); a frame leaves after the end was seen; a
+// request stays unanswered because the daemon was started again (session_resume.cc).
 // Thread-safe. In a forked child only destruction is allowed.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -84,6 +86,16 @@ class Session {
   // What answers to TakeEvents brought whose caller had given up.
   [[nodiscard]] std::vector<msg::Event> take_late_events();
 
+  // How often the daemon was started again meanwhile, and kept this session.
+  [[nodiscard]] std::uint64_t restarts() const noexcept { return restarts_.load(std::memory_order_acquire); }
+  // Exports of this session whose descriptors the daemon has lost.
+  struct Awaited {
+    std::vector<std::uint64_t> exports;
+    bool more = false;  // than those
+  };
+  [[nodiscard]] bool has_awaited() const noexcept { return has_awaited_.load(std::memory_order_acquire); }
+  [[nodiscard]] Awaited take_awaited();
+
   // Ends it from this side. No other call may be under way.
   void close() noexcept;
   // The same at once, whoever is waiting for an answer: they learn that it is closed, and the daemon too.
@@ -110,6 +122,9 @@ class Session {
   template <class Message>
   void post(FrameType type, const Message& message) noexcept;
   void flush_unsent();
+  // session_resume.cc
+  void resumed(std::span<const std::byte> body);
+  [[nodiscard]] bool send_again();
   void withdraw_locked(std::uint64_t export_id) noexcept;
   void lose(const std::string& reason);
   void close_when_idle();
@@ -132,6 +147,10 @@ class Session {
     std::string body;
   };
   std::vector<OneWay> unsent_;
+  std::deque<std::uint64_t> again_;  // requests to be sent once more, before anything else
+  Awaited awaited_;
+  std::atomic<bool> has_awaited_{false};
+  std::atomic<std::uint64_t> restarts_{0};
   std::vector<msg::Event> late_events_;
   std::string end_reason_;
   std::atomic<bool> lost_{false};
@@ -141,53 +160,6 @@ class Session {
   LeaseIndex leases_;
   std::mutex validity_lock_;
   std::unique_ptr<ValidityPage> validity_;
-};
-
-// A lease that this process holds. Gives it back when destroyed. Moved by one thread; watched anew by one
-// thread while others ask whether it is current.
-class Lease {
- public:
-  Lease() = default;
-  Lease(std::shared_ptr<Session> session, std::uint64_t id) : session_(std::move(session)), id_(id) {
-    session_->leases().add(id_);
-  }
-  Lease(Lease&& other) noexcept { *this = std::move(other); }
-  Lease& operator=(Lease&& other) noexcept;
-  ~Lease();
-
-  void watch(const std::atomic<std::uint32_t>* word, std::uint32_t value) {
-    word_ = word;
-    watch(value, false);
-  }
-  // A new value in the same place. `behind`: there is more than this process has taken in.
-  void watch(std::uint32_t value, bool behind) noexcept {
-    expected_.store(static_cast<std::uint64_t>(value) | (behind ? kBehind : 0), std::memory_order_release);
-  }
-  [[nodiscard]] bool watches(const std::atomic<std::uint32_t>* word) const { return word == word_; }
-  // What was granted is there as it was; there may be more behind it. Two loads.
-  [[nodiscard]] bool is_current() const noexcept {
-    if (word_ == nullptr || session_->is_lost()) return false;
-    const auto value = static_cast<std::uint32_t>(expected_.load(std::memory_order_acquire));
-    const std::uint32_t word = word_->load(std::memory_order_acquire);
-    return word == value || word == (value | kGrownBit);
-  }
-  // And there is no more.
-  [[nodiscard]] bool is_exact() const noexcept {
-    return word_ != nullptr && !session_->is_lost() &&
-           word_->load(std::memory_order_acquire) == expected_.load(std::memory_order_acquire);
-  }
-  [[nodiscard]] std::uint64_t id() const { return id_; }
-  [[nodiscard]] Session& session() const { return *session_; }
-  [[nodiscard]] const std::shared_ptr<Session>& shared_session() const { return session_; }
-  [[nodiscard]] bool held() const { return session_ != nullptr; }
-
- private:
-  std::shared_ptr<Session> session_;
-  std::uint64_t id_ = 0;
-  static constexpr std::uint32_t kGrownBit = 1;  // the daemon's values are even
-  static constexpr std::uint64_t kBehind = std::uint64_t{1} << 32;
-  const std::atomic<std::uint32_t>* word_ = nullptr;
-  std::atomic<std::uint64_t> expected_{0};  // the value; with kBehind no word equals it
 };
 
 // The bytes of an encoded message.

@@ -33,12 +33,14 @@ Result<void> check_leased(const hb_import& imported) {
 
 }  // namespace
 
-Result<void> publish_step(const ExportRecord& record, std::uint64_t step, std::uint64_t deadline_ns) {
-  if (auto live = check_live(record); !live) return live;
+Result<void> publish_step(Client& client, ExportRecord& record, std::uint64_t step,
+                          std::uint64_t deadline_ns) {
   msg::Publish message;
   message.export_id = record.id;
   message.step = step;
-  const auto reply = record.session->call(FrameType::kPublish, as_bytes(encoded(message)), {}, deadline_ns);
+  const auto reply = client.on_export(record, deadline_ns, Client::Part::kKnown, [&](Session& session) {
+    return session.call(FrameType::kPublish, as_bytes(encoded(message)), {}, deadline_ns);
+  });
   if (!reply) return tl::unexpected(reply.error());
   return {};
 }
@@ -65,16 +67,16 @@ Result<void> ack_step(const hb_import& imported, std::uint64_t step) {
   return {};
 }
 
-Result<std::unique_ptr<hb_acks>> wait_acks(const ExportRecord& record, std::uint64_t step,
+Result<std::unique_ptr<hb_acks>> wait_acks(Client& client, ExportRecord& record, std::uint64_t step,
                                            std::uint64_t deadline_ns) {
-  if (auto live = check_live(record); !live) return tl::unexpected(std::move(live.error()));
   const Wait wait = wait_until(deadline_ns);
   msg::WaitAcks message;
   message.export_id = record.id;
   message.step = step;
   message.wait_ns = wait.for_ns;
-  const auto reply =
-      record.session->call(FrameType::kWaitAcks, as_bytes(encoded(message)), {}, wait.answer_by);
+  const auto reply = client.on_export(record, deadline_ns, Client::Part::kKnown, [&](Session& session) {
+    return session.call(FrameType::kWaitAcks, as_bytes(encoded(message)), {}, wait.answer_by);
+  });
   if (!reply) return tl::unexpected(reply.error());
   const auto body = msg::decode<msg::WaitAcksReply>(reply->body);
   if (!body) return fail(malformed(body.error()));

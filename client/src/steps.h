@@ -25,13 +25,13 @@ struct hb_acks {
 
 namespace hb::client {
 
-[[nodiscard]] Result<void> publish_step(const ExportRecord& record, std::uint64_t step,
+[[nodiscard]] Result<void> publish_step(Client& client, ExportRecord& record, std::uint64_t step,
                                         std::uint64_t deadline_ns);
 // The step that is published then.
 [[nodiscard]] Result<std::uint64_t> wait_step(const hb_import& imported, std::uint64_t step,
                                               std::uint64_t deadline_ns);
 [[nodiscard]] Result<void> ack_step(const hb_import& imported, std::uint64_t step);
-[[nodiscard]] Result<std::unique_ptr<hb_acks>> wait_acks(const ExportRecord& record, std::uint64_t step,
-                                                         std::uint64_t deadline_ns);
+[[nodiscard]] Result<std::unique_ptr<hb_acks>> wait_acks(Client& client, ExportRecord& record,
+                                                         std::uint64_t step, std::uint64_t deadline_ns);
 
 }  // namespace hb::client

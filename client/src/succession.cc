@@ -28,7 +28,7 @@ Result<std::shared_ptr<ExportRecord>> claim_on(const std::shared_ptr<Session>& s
   if (!body->complete || body->key.size() != sizeof(KeyBytes) || body->secret.size() != sizeof(Secret))
     return fail(HB_PROTO, "the daemon's answer to the claim has no key");
   auto record = std::make_shared<ExportRecord>();
-  record->session = session;
+  record->set_session(session);
   record->id = body->export_id;
   record->generation = body->generation;
   std::memcpy(record->key.data(), body->key.data(), record->key.size());
@@ -36,6 +36,7 @@ Result<std::shared_ptr<ExportRecord>> claim_on(const std::shared_ptr<Session>& s
   record->broker = decode_key(record->key).broker;
   record->name = request.target.name;
   record->owner_uid = session->hello().uid;
+  record->set_token(body->token);
   auto layout = std::make_shared<ExportRecord::Layout>();
   layout->version = body->layout_version;
   layout->bytes = body->size;
@@ -80,12 +81,12 @@ Result<std::shared_ptr<ExportRecord>> claim_export(Client& client, const ClaimRe
   return record;
 }
 
-Result<KeyBytes> make_ticket(const ExportRecord& record, const TicketRequest& request) {
-  if (auto live = check_live(record); !live) return tl::unexpected(std::move(live.error()));
+Result<KeyBytes> make_ticket(Client& client, ExportRecord& record, const TicketRequest& request) {
   msg::MakeTicket message;
   message.export_id = record.id;
   message.offset = request.offset;
-  return make(*record.session, std::move(message), request);
+  return client.on_export(record, request.deadline_ns, Client::Part::kWhole,
+                          [&](Session& session) { return make(session, message, request); });
 }
 
 Result<KeyBytes> make_ticket(const hb_import& imported, const TicketRequest& request) {
@@ -106,7 +107,7 @@ Result<KeyBytes> make_ticket(const hb_import& imported, const TicketRequest& req
   TicketRequest of_export = request;
   of_export.offset += grant.offset;
   if (request.bytes == HB_WHOLE) of_export.bytes = grant.bytes - request.offset;
-  return make_ticket(*imported.alias_of, of_export);
+  return make_ticket(*imported.client, *imported.alias_of, of_export);
 }
 
 Result<void> drop_ticket(Client& client, const KeyBytes& ticket, std::uint64_t deadline_ns) {

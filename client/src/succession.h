@@ -32,7 +32,8 @@ struct TicketRequest {
   std::uint64_t deadline_ns = 0;
 };
 
-[[nodiscard]] Result<KeyBytes> make_ticket(const ExportRecord& record, const TicketRequest& request);
+[[nodiscard]] Result<KeyBytes> make_ticket(Client& client, ExportRecord& record,
+                                           const TicketRequest& request);
 [[nodiscard]] Result<KeyBytes> make_ticket(const hb_import& imported, const TicketRequest& request);
 [[nodiscard]] Result<void> drop_ticket(Client& client, const KeyBytes& ticket, std::uint64_t deadline_ns);
 

@@ -60,6 +60,8 @@ const char* verb(FrameType type) {
       return "word that a rank is ready";
     case FrameType::kGroupAppend:
       return "append of a group";
+    case FrameType::kReoffer:
+      return "offer of an export once more";
     case FrameType::kReload:
       return "reload";
     case FrameType::kCheckPolicy:

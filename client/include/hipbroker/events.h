@@ -30,8 +30,9 @@ enum {
   HB_EVENT_LOST =
       10, /* more happened than the limit of events let be kept: hb_import_refresh what you hold */
   HB_EVENT_SESSION_LOST =
-      100,                   /* the daemon died: exports have ended, imports stay readable, none is current */
-  HB_EVENT_SESSION_NEW = 101 /* there is a daemon again: export and import anew */
+      100, /* the daemon died: imports stay readable, none is current, exports are known to nobody */
+  HB_EVENT_SESSION_NEW =
+      101 /* there is a daemon again: this and later dispatches bring exports and leases over to it */
 };
 
 typedef struct hb_event {
@@ -83,8 +84,8 @@ HB_API hb_status hb_dispatch_loop(hb_client* client, hb_event_handler handler, v
  * loop the next one returns at once. */
 HB_API void hb_dispatch_stop(hb_client* client);
 
-/* After the daemon died and came back: the daemon remembers nothing. What you export again is another
- * export, its keys are new ones, under its name the generation begins anew. */
+/* What a daemon that comes back remembers of exports, and what the library brings it, hipbroker.h tells ("a
+ * daemon that died"). Started again under systemd it keeps the session: HB_EVENT_LOST is all that is told. */
 
 /* ---- taking back ------------------------------------------------------------------------------ */
 

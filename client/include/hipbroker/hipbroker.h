@@ -20,10 +20,18 @@
  *              thread was looking already). With HB_NO_DEADLINE it looks without end: give a deadline to be
  *              told. A call whose request was already sent when
  *              the daemon died answers HB_CLOSED and is not repeated: what it asked for may have been done.
- *              Exports and leases of the lost session are gone: hb_export_withdraw answers HB_GONE,
- *              and hb_import_is_current 0 once a call of this client has met the loss: a killed daemon
- *              tells nobody. Mappings stay readable; export and import again. Whoever dispatches events
- *              (events.h) is told, and is connected again without a call.
+ *              Exports of the lost session are offered to the next daemon again, with their memory, and
+ *              leases of imports asked for anew: by the calls that follow, none of which takes more than a
+ *              moment for it unless it is about such an export. An export stays what it was: handle, id,
+ *              generation, key. It is gone, and hb_export_withdraw and others answer HB_GONE and why, where
+ *              the daemon's grace time was over, it was claimed from another process, its memory was freed,
+ *              or it was made of descriptors that were closed since or are a driver's own.
+ *              hb_import_is_current says 0 from when a call of this client has met the loss (a killed daemon
+ *              tells nobody) until the lease is there again and the export is what is mapped; mappings stay
+ *              readable throughout. Groups and hb_acquire's descriptors stay without a lease. Whoever
+ *              dispatches events (events.h) is told, and all this happens without a call.
+ *   A daemon that is started again under systemd keeps its sessions: none of this happens, calls just take
+ *              longer, within their deadlines.
  *   Sizes      Bytes. Offsets are relative to what the call names.
  *   Descriptors  Inputs are borrowed: you still own and close them. Outputs are yours.
  *   Threads    Every function may be called from any thread on the same handle, except the one that
@@ -224,16 +232,21 @@ typedef struct hb_memory_options {
   uint32_t host_access;          /* HB_HOST_NONE, _PREFER, _REQUIRE */
   uint64_t reserve_bytes; /* how large hb_memory_grow may make it; up to `bytes`: it cannot grow. Rounded up
                              to whole chunks. Takes addresses alone, no memory */
+  int dmabuf;             /* host. 1: exported as dma-bufs (/dev/udmabuf), for drivers that import those; not
+                             with `sealed`. A chunk is at most what the kernel allows:
+                             /sys/module/udmabuf/parameters/size_limit_mb, 64 MiB unless it was changed */
 } hb_memory_options;
 #define HB_MEMORY_OPTIONS_INIT \
-  { sizeof(hb_memory_options), HB_PROVIDER_HOST, 0, 0, 0, NULL, NULL, 0, 0, HB_HOST_NONE, 0 }
+  { sizeof(hb_memory_options), HB_PROVIDER_HOST, 0, 0, 0, NULL, NULL, 0, 0, HB_HOST_NONE, 0, 0 }
 
 /* Contiguous memory that can be exported. Host: zeroed; one descriptor per chunk stays open until it is
  * freed. HB_NO_FDS names RLIMIT_NOFILE, the need and the limit before anything is created. GPU: on the device
  * named, whichever is current. HIP 7.14 keeps one descriptor per chunk open, and from it on one per chunk
  * imported; HB_NO_FDS says so.
- * HB_UNSUPPORTED (no runtime, or it cannot share: the reason is named), HB_DEVICE (not visible, or a peer
- * that cannot reach it), HB_NO_MEMORY, HB_NO_FDS, HB_BUSY (a stream capture is running). */
+ * HB_UNSUPPORTED (no runtime, or it cannot share: the reason is named; dmabuf without /dev/udmabuf),
+ * HB_DENIED (dmabuf: /dev/udmabuf may not be opened), HB_RANGE (dmabuf: a chunk over size_limit_mb, both
+ * numbers), HB_DEVICE (not visible, or a peer that cannot reach it), HB_NO_MEMORY, HB_NO_FDS, HB_BUSY (a
+ * stream capture is running). */
 HB_API hb_status hb_memory_alloc(hb_client* client, const hb_memory_options* options, hb_memory** ret_memory,
                                  hb_error* error);
 /* ptr never changes. bytes, chunks and hb_memory_get_info may be asked while another thread lets the memory

@@ -66,6 +66,11 @@ Result<std::unique_ptr<Allocation>> HostProvider::allocate(const AllocateRequest
   if (!request.device_id.empty() || request.peers != DeviceSet())
     return fail(HB_INVALID, "device and peers are for HB_PROVIDER_HIP; host memory is on no GPU");
   if (request.bytes == 0) return fail(HB_INVALID, "bytes is 0; at least 1 byte is allocated");
+  if (request.sealed && request.dmabuf)
+    return fail(
+        HB_INVALID,
+        "sealed and dmabuf are both given; the kernel makes no dma-buf of memory that is sealed against "
+        "writing");
   if (request.bytes > limits::kExportBytes)
     return fail(limit_error(HB_RANGE, "bytes", request.bytes, limits::kExportBytes,
                             std::to_string(request.bytes) + " bytes asked for; an export holds at most " +

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "fork_guard.h"
 #include "hipbroker/hipbroker.h"
 #include "providers/chunk_sizes.h"
+#include "providers/host_dmabuf.h"
 #include "providers/host_object.h"
 #include "providers/host_pages.h"
 #include "wire/unique_fd.h"
@@ -28,6 +30,7 @@ class HostAllocation final : public Allocation {
     const std::uint64_t bytes = page_up(request.bytes);
     growth_ = request.chunk_bytes;
     sealed_ = request.sealed;
+    dmabuf_ = request.dmabuf;
     const std::uint64_t chunk_bytes = growth_ == 0 ? bytes : growth_;
     const std::uint64_t count = (bytes + chunk_bytes - 1) / chunk_bytes;
     const std::string doing =
@@ -61,7 +64,9 @@ class HostAllocation final : public Allocation {
     const BorrowedFd fd = index < fds_.size() ? BorrowedFd(fds_[index]) : BorrowedFd();
     return {fd, 0, bytes, bytes, index};
   }
-  [[nodiscard]] std::uint32_t handle_kind() const override { return HB_KIND_MEMFD; }
+  [[nodiscard]] std::uint32_t handle_kind() const override {
+    return dmabuf_ ? HB_KIND_DMABUF : HB_KIND_MEMFD;
+  }
   [[nodiscard]] bool host_granted() const override { return !asleep(); }
   void forget_descriptors() noexcept override {
     for (UniqueFd& fd : fds_) static_cast<void>(fd.release());
@@ -104,16 +109,30 @@ class HostAllocation final : public Allocation {
 
   // All of them or none, from `start` bytes on.
   Result<void> add_chunks(std::uint64_t start, const std::vector<std::uint64_t>& sizes) {
+    std::optional<DmabufMaker> dmabufs;
+    if (dmabuf_) {
+      auto opened = DmabufMaker::open();
+      if (!opened) return tl::unexpected(std::move(opened.error()));
+      dmabufs.emplace(std::move(*opened));
+      for (const std::uint64_t bytes : sizes)
+        if (auto fits = dmabufs->check_size(bytes); !fits) return fits;
+    }
     std::vector<UniqueFd> made;
     made.reserve(sizes.size());
     const std::size_t first = fds_.size();
     std::uint64_t at = start;
     for (const std::uint64_t bytes : sizes) {
       const std::size_t index = first + made.size();
-      auto chunk = make_host_object(base_ + at, bytes, sealed_, "chunk " + std::to_string(index),
-                                    static_cast<std::int64_t>(index));
+      const std::string name = "chunk " + std::to_string(index);
+      const auto number = static_cast<std::int64_t>(index);
+      auto chunk = make_host_object(base_ + at, bytes, sealed_, name, number);
+      std::uint64_t mapped = at - start;
+      if (chunk && dmabufs) {
+        mapped += bytes;
+        chunk = dmabufs->make(*chunk, bytes, name, number);
+      }
       if (!chunk) {
-        hold_only(base_ + start, at - start);
+        hold_only(base_ + start, mapped);
         return tl::unexpected(std::move(chunk.error()));
       }
       made.push_back(std::move(*chunk));
@@ -128,6 +147,7 @@ class HostAllocation final : public Allocation {
   std::uint64_t reserved_ = 0;
   std::uint64_t growth_ = 0;  // of a chunk that is added; 0 = whatever is asked for
   bool sealed_ = false;
+  bool dmabuf_ = false;  // the descriptors are; the mapping here is of the memfd below
   std::atomic<bool> asleep_{false};
   ChunkSizes sizes_;
   std::vector<UniqueFd> fds_;  // under process_lock()

@@ -10,6 +10,7 @@
 
 #include "hipbroker/hipbroker.h"
 #include "providers/host.h"
+#include "providers/host_dmabuf.h"
 #include "providers/host_pages.h"
 
 namespace hb::client {
@@ -36,6 +37,12 @@ class HostRange final : public ImportedRange {
   Result<void> map(const Part& part) override {
     auto place = place_of(part);
     if (!place) return tl::unexpected(std::move(place.error()));
+    if (request_.handle_kind == HB_KIND_DMABUF)
+      if (auto synced = sync_for_cpu(part.object.fd, request_.writable); !synced) {
+        synced.error().chunk = static_cast<std::int64_t>(part.chunk);
+        synced.error().message = name(part) + ": " + synced.error().message;
+        return synced;
+      }
     if (part.at != 0 && place->start < end_of_mapped())
       return fail(chunk_error(HB_UNSUPPORTED, part,
                               "shares a page of addresses with the chunk before it; acquire the "
@@ -85,6 +92,10 @@ class HostRange final : public ImportedRange {
       error.limit = found->part_bytes;
       return fail(std::move(error));
     }
+    // The kernel duplicates no mapping of a dma-buf, so that the old one could not be kept until all is done.
+    if (request_.handle_kind == HB_KIND_DMABUF)
+      return fail(chunk_error(HB_UNSUPPORTED, part,
+                              "is a dma-buf of host memory, which is not replaced in place: import it anew"));
     const auto place = place_of(part);
     if (!place) return tl::unexpected(place.error());
     // First elsewhere: kernels before 6.12 unmap the old one before they ask the file, which may refuse.

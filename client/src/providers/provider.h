@@ -74,6 +74,7 @@ struct AllocateRequest {
   std::uint64_t bytes = 0;
   std::uint64_t chunk_bytes = 0;  // 0 = one chunk
   bool sealed = false;
+  bool dmabuf = false;  // host: descriptors of this kind
   // On GPUs:
   int device = 0;           // ordinal in this process; kCurrentDevice = the calling thread's
   DeviceId device_id = {};  // counts instead unless it is empty

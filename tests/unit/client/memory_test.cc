@@ -44,7 +44,7 @@ class OwnMemory : public testing::Test {
   // As an export of it that was just made.
   [[nodiscard]] std::shared_ptr<ExportRecord> exported() {
     auto record = std::make_shared<ExportRecord>();
-    record->session = session_;
+    record->set_session(session_);
     record->id = 7;
     record->name = "kv";
     auto layout = std::make_shared<ExportRecord::Layout>();

@@ -128,6 +128,8 @@ Result<Known> known_of(int ordinal) {
 Result<Placed> place(const AllocateRequest& request) {
   if (request.sealed)
     return fail(HB_INVALID, "sealed is for host memory; nothing enforces read-only on GPU memory");
+  if (request.dmabuf)
+    return fail(HB_INVALID, "dmabuf is for host memory; of GPU memory the driver decides what it exports");
   const auto now = here();
   if (!now) return tl::unexpected(now.error());
   const Device* device = nullptr;
