@@ -78,7 +78,8 @@ tl::expected<void, ipc::EdgeError> ScopeAdministration::make(const StoredScope& 
 void ScopeAdministration::restore() {
   for (const StoredScope& stored : parts_.state.scopes) {
     if (const auto made = make(stored); !made)
-      observe::log(observe::Level::kError, made.error().message + "; the scope is not served");
+      observe::log(observe::Level::kError, observe::Message::kScopeNotServed,
+                   made.error().message + "; the scope is not served");
   }
 }
 
@@ -153,7 +154,8 @@ tl::expected<ipc::ScopeRemoved, ipc::EdgeError> ScopeAdministration::remove(cons
   static_cast<void>(forget(name));
   const auto saved = save();
   if (const auto gone = directories_.remove(name, made.socket); !gone)
-    observe::log(observe::Level::kWarning, "scope " + name + ": its directory stays: " + gone.error());
+    observe::log(observe::Level::kWarning, observe::Message::kScopeDirectoryStays,
+                 "scope " + name + ": its directory stays: " + gone.error());
   observe::log(observe::Level::kInfo, "scope " + name + " removed, with " + std::to_string(removed.sessions) +
                                           " sessions and " + std::to_string(removed.exports) + " exports");
   if (!saved) return tl::unexpected(not_saved(name, saved.error()));

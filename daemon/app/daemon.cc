@@ -36,7 +36,7 @@ namespace hb::app {
 namespace {
 
 int fail(int code, const std::string& text) {
-  observe::log(observe::Level::kError, text);
+  observe::log(observe::Level::kError, observe::Message::kCannotServe, text);
   return code;
 }
 
@@ -210,7 +210,8 @@ int run_daemon(const Settings& settings) {
   signals.async_wait([&](const boost::system::error_code& error, int number) {
     if (error) return;
     os::notify_stopping();
-    observe::log(observe::Level::kInfo, std::string("stopping: ") + ::sigabbrev_np(number));
+    observe::log(observe::Level::kInfo, observe::Message::kStopping,
+                 std::string("stopping: ") + ::sigabbrev_np(number));
     server.stop();
     engine.stop();
     io.stop();
@@ -219,7 +220,8 @@ int run_daemon(const Settings& settings) {
   server.listen(std::move(places->admin.listening), {true});
   const std::string state_file = runtime_state_file(settings.admin_socket);
   LoadedState loaded = load_runtime_state(state_file);
-  for (const std::string& line : loaded.errors) observe::log(observe::Level::kError, line);
+  for (const std::string& line : loaded.errors)
+    observe::log(observe::Level::kError, observe::Message::kStateBroken, line);
   ScopeAdministration scopes(
       {engine, server, loaded.state, state_file, settings.socket.substr(0, settings.socket.rfind('/'))});
   scopes.restore();
@@ -229,14 +231,15 @@ int run_daemon(const Settings& settings) {
   server.set_administration(&administration);
 
   const std::string status = "broker " + places->broker.shown + ", admin " + places->admin.shown;
-  observe::log(observe::Level::kInfo, ipc::daemon_name() + " serves: " + status + "; descriptors: limit " +
-                                          std::to_string(limit->limit) + ", reserve " +
-                                          std::to_string(limits::fd_reserve(limit->limit)) + ", in use " +
-                                          std::to_string(config->fd_base));
+  observe::log(observe::Level::kInfo, observe::Message::kServes,
+               ipc::daemon_name() + " serves: " + status + "; descriptors: limit " +
+                   std::to_string(limit->limit) + ", reserve " +
+                   std::to_string(limits::fd_reserve(limit->limit)) + ", in use " +
+                   std::to_string(config->fd_base));
   const std::vector<std::string> policy_lines = describe(*settings.policy);
   observe::log(observe::Level::kInfo, "policy: " + policy_lines.front());
   for (std::size_t i = 1; i < policy_lines.size(); ++i)
-    observe::log(observe::Level::kWarning, policy_lines[i]);
+    observe::log(observe::Level::kWarning, observe::Message::kPolicyRemark, policy_lines[i]);
   os::notify_ready("serving " + status);
   io.run();
   close_place(places->broker);

@@ -211,7 +211,8 @@ TEST(LineSink, WaitsForANonBlockingPipe) {
 }
 
 TEST(LogLine, LineAndFields) {
-  const observe::LogLine line(observe::Level::kWarning, observe::Who{7, 0, "sh"}, "refused");
+  const observe::LogLine line(observe::Level::kWarning, observe::Message::kNone, observe::Who{7, 0, "sh"},
+                              "refused");
   EXPECT_NE(line.line().find(" warning uid 7, pid unknown (sh): refused"), std::string::npos) << line.line();
   EXPECT_EQ(line.fields(), (std::vector<std::string>{"MESSAGE=uid 7, pid unknown (sh): refused", "PRIORITY=4",
                                                      "HIPBROKER_UID=7", "HIPBROKER_COMMAND=sh"}));
