@@ -89,6 +89,8 @@ class Install(Case):
         self.assertIn(f"HIPBROKER_FD_STORE_MAX={store}", show(UNIT, "Environment"))
         self.assertGreater(int(show(UNIT, "LimitNOFILESoft")), store)
         self.assertEqual(show(UNIT, "StartLimitIntervalUSec"), "0")
+        self.assertNotIn(show(UNIT, "WatchdogUSec"), ("0", "infinity"))
+        self.assertEqual((show(UNIT, "Restart"), show(UNIT, "NotifyAccess")), ("always", "main"))
         self.assertNotIn("hipbroker", show(UNIT, "RuntimeDirectory"))
         self.assertEqual((show(UNIT, "ProtectProc"), show(UNIT, "ProcSubset")), ("default", "all"))
 

@@ -3,6 +3,7 @@
 #include "observe/writer.h"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -208,6 +209,15 @@ TEST(LineSink, WaitsForANonBlockingPipe) {
   }
   writes.join();
   EXPECT_TRUE(taken);
+}
+
+TEST(LogLine, WhatAsksForSomethingHasAnId) {
+  const observe::LogLine line(observe::Level::kWarning, observe::Message::kLinesLost, "lost");
+  const std::string id(observe::message_id(observe::Message::kLinesLost));
+  EXPECT_EQ(id.size(), 32u);
+  EXPECT_THAT(line.fields(), testing::Contains("MESSAGE_ID=" + id));
+  const observe::LogLine detail(observe::Level::kInfo, observe::Message::kNone, "said");
+  EXPECT_THAT(detail.fields(), testing::Not(testing::Contains(testing::StartsWith("MESSAGE_ID="))));
 }
 
 TEST(LogLine, LineAndFields) {
