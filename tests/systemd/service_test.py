@@ -82,8 +82,8 @@ class Service(Case):
         self.assertEqual(made[0].kind, "ready memfd")
         made[0].end()
 
-    def test_h_a_mounted_directory_goes_on_working(self):
-        """B09: a container mounted the directory; the daemon behind it is another one since."""
+    def test_h_B09_a_mounted_directory_goes_on_working(self):
+        """A container mounted the directory; the daemon behind it is another one since."""
         mounted = pathlib.Path("/tmp/pod")
         mounted.mkdir(exist_ok=True)
         run("mount", "--bind", "-o", "ro", str(RUN), str(mounted))
@@ -153,6 +153,17 @@ class Service(Case):
         for _ in range(3):
             self.check_whole_path()
         wait_for("as few descriptors as before", lambda: count() <= before)
+
+    def test_n_B04_a_second_daemon_is_refused(self):
+        exporter = self.exporter("kept")
+        before, pid = inodes(), main_pid()
+        second = run("hipbrokerd", check=False)
+        self.assertEqual(second.returncode, 75, second.stdout)
+        self.assertIn("/run/hipbroker/broker.sock", second.stdout)
+        self.assertEqual((inodes(), main_pid()), (before, pid))
+        self.assertEqual(exporter.ask("ping"), "ok")
+        self.assertEqual(list(RUN.glob("*.lock")), [])
+        exporter.end()
 
 
 if __name__ == "__main__":

@@ -67,23 +67,23 @@ class Survival(Case):
             run("hipbrokerctl", "revoke", f"1001:{name}")
         self.assertEqual(self.exports(), set())
 
-    def test_a_restart(self):
+    def test_a_S7_restart(self):
         self.survives(restart)
 
-    def test_b_kill(self):
+    def test_b_S7_kill(self):
         self.survives(kill_daemon)
 
-    def test_c_abort_as_by_the_watchdog(self):
+    def test_c_S7_abort_as_by_the_watchdog(self):
         self.survives(hang)
 
-    def test_d_a_new_manager_and_a_kill(self):
+    def test_d_S7_a_new_manager_and_a_kill(self):
         self.survives(reexec)
 
-    def test_e_upgrade(self):
+    def test_e_S7_upgrade(self):
         self.survives(lambda: install(later=True))
         self.survives(install)
 
-    def test_f_again_and_again(self):
+    def test_f_S7_again_and_again(self):
         """The store does not grow, and nothing is lost or doubled on the way."""
         exporter = self.exporter("owned")
         importer = self.importer("owned")
