@@ -97,7 +97,8 @@ UNIT
   printf '[Unit]\nRequires=basic.target\nWants=box.service sockets.target multi-user.target\nAllowIsolate=yes\n' >"$units/box.target"
   SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1 SYSTEMD_NSPAWN_TMPFS_TMP=0 exec systemd-nspawn --quiet --directory="$root" \
     --register=no --keep-unit --private-network --link-journal=no --resolv-conf=off --timezone=off --console=pipe \
-    --capability=all --system-call-filter='bpf keyctl @memlock perf_event_open kcmp' --bind="$BOX_OUT:/out" --boot \
+    --capability=all --system-call-filter='bpf keyctl @memlock perf_event_open kcmp seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self' \
+    --bind="$BOX_OUT:/out" --boot \
     systemd.unit=box.target systemd.show_status=no systemd.default_timeout_stop_sec=5s
 }
 
