@@ -77,11 +77,13 @@ def messages():
 
 
 def used():
-    """An id that nothing is logged under is no message."""
+    """An id that nothing is logged under is no message, and a warning without one says not what to do."""
     named = re.findall(r"Message::(k\w+),", text("daemon/observe/message.cc"))
     sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "daemon").rglob("*.cc")
                       if path.name != "message.cc")
-    return [f"nothing is logged as {name}" for name in named if f"Message::{name}" not in sources]
+    nameless = re.findall(r"observe::log\(\s*observe::Level::k(?:Warning|Error),(?!\s*observe::Message::)\s*(.{1,60})", sources)
+    return ([f"nothing is logged as {name}" for name in named if f"Message::{name}" not in sources]
+            + [f"a warning without an id: {words}" for words in nameless])
 
 
 def clean():
