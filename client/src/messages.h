@@ -21,42 +21,7 @@
 #include "messages_quotas.h"
 #include "messages_scopes.h"
 #include "messages_session.h"
-#include "wire/expected.h"
-
-namespace hb::client::msg {
-
-struct DecodeError {
-  enum class Kind : std::uint8_t {
-    kMalformed,  // not protobuf, or cut short
-    kLimit,      // `field` brings more than `limit` bytes or entries
-    kNoMemory,
-  };
-  Kind kind = Kind::kMalformed;
-  const char* message = "";  // "AcquireReply"
-  const char* field = "";    // kLimit: "metadata", perhaps of a message inside `message`
-  std::size_t limit = 0;
-
-  [[nodiscard]] std::string text() const;
-};
-
-// Replaces the content of `out`. Allocates only where `out` has not been as long before; throws nothing but
-// std::bad_alloc.
-template <typename Message>
-void encode(const Message& message, std::string& out);
-
-// Replaces the content of `out`, whose vectors keep their capacity; its texts and bytes point into `body`.
-// After an error `out` holds what had been read. Never throws.
-template <typename Message>
-[[nodiscard]] tl::expected<void, DecodeError> decode_into(Bytes body, Message& out) noexcept;
-
-template <typename Message>
-[[nodiscard]] tl::expected<Message, DecodeError> decode(Bytes body) noexcept {
-  Message message;
-  if (auto read = decode_into(body, message); !read) return tl::unexpected(read.error());
-  return message;
-}
-
-}  // namespace hb::client::msg
+#include "wire/message.h"
 
 // What the client sends and what it receives. The seeds of the fuzzer count into the second list: new ones
 // go to its end.
@@ -69,12 +34,12 @@ template <typename Message>
   X(Subscribe) X(TakeEvents) X(Publish) X(WaitStep) X(AckStep) X(WaitAcks)                          \
   X(Join) X(Ready) X(GroupAppend) X(Leave)                                                          \
   X(Reload) X(CheckPolicy) X(QuotaSet) X(QuotaList)                                   \
-  X(ScopeAdd) X(ScopeRemove) X(ScopeList) X(AuditRead)
+  X(ScopeAdd) X(ScopeRemove) X(ScopeList) X(AuditRead) X(Reoffer) X(Drain)
 #define HB_EVERY_RECEIVED_MESSAGE(X)                                                                \
   X(HelloReply) X(Error) X(ExportReply) X(AcquireReply) X(FetchReply) X(SharePageReply)             \
   X(WithdrawReply) X(ListReply) X(ShowReply) X(WhoReply) X(PingReply) X(StatusReply)                \
   X(RefreshReply) X(MakeTicketReply) X(DropTicketReply) X(SubscribeReply) X(TakeEventsReply)        \
   X(PublishReply) X(WaitStepReply) X(WaitAcksReply) X(JoinReply) X(ReadyReply) X(GroupAppendReply)   \
   X(ReloadReply) X(CheckPolicyReply) X(QuotaSetReply) X(QuotaListReply)               \
-  X(ScopeAddReply) X(ScopeRemoveReply) X(ScopeListReply) X(AuditReadReply)
+  X(ScopeAddReply) X(ScopeRemoveReply) X(ScopeListReply) X(AuditReadReply) X(Resumed) X(DrainReply)
 // clang-format on

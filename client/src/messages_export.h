@@ -107,10 +107,34 @@ struct ExportReply {
   Bytes secret;
   std::uint32_t access = 0;
   std::uint64_t size = 0;
+  Bytes token;
 
   HB_MESSAGE(ExportReply, HB_FIELD(1, export_id), HB_FIELD(2, generation), HB_FIELD(3, layout_version),
              HB_FIELD(4, received_chunks), HB_FIELD(5, complete), HB_FIELD_MAX(6, key, 64),
-             HB_FIELD_MAX(7, secret, 16), HB_FIELD(8, access), HB_FIELD(9, size))
+             HB_FIELD_MAX(7, secret, 16), HB_FIELD(8, access), HB_FIELD(9, size), HB_FIELD_MAX(10, token, 16))
+};
+
+struct Reoffer {
+  std::uint64_t export_id = 0;
+  std::uint32_t generation = 0;
+  Bytes token;
+  Text name;
+  Bytes metadata;
+  std::uint32_t handle_kind = 0;
+  Device device;
+  std::span<const AclEntry> acl;
+  std::span<const Device> peers;
+  std::uint32_t lifetime = 0;
+  std::uint64_t linger_ns = 0;
+  std::uint32_t access = 0;
+  std::uint64_t max_size = 0;
+  std::uint64_t layout_version = 0;
+  std::uint64_t size = 0;
+
+  HB_MESSAGE(Reoffer, HB_FIELD(1, export_id), HB_FIELD(2, generation), HB_FIELD(3, token), HB_FIELD(4, name),
+             HB_FIELD(5, metadata), HB_FIELD(6, handle_kind), HB_FIELD(7, device), HB_FIELD(8, acl),
+             HB_FIELD(9, peers), HB_FIELD(10, lifetime), HB_FIELD(11, linger_ns), HB_FIELD(12, access),
+             HB_FIELD(13, max_size), HB_FIELD(14, layout_version), HB_FIELD(15, size))
 };
 
 struct Withdraw {

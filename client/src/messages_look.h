@@ -85,6 +85,8 @@ struct ExportInfo {
   std::uint64_t tickets = 0;
   std::uint64_t descriptors = 0;
   std::uint64_t step = 0;
+  std::uint64_t awaited_ns = 0;
+  bool restart_unsafe = false;
 
   HB_MESSAGE(ExportInfo, HB_FIELD(1, export_id), HB_FIELD_MAX(2, name, limits::kNameBytes),
              HB_FIELD(3, scope), HB_FIELD(4, owner_uid), HB_FIELD(5, owner), HB_FIELD(6, generation),
@@ -94,7 +96,7 @@ struct ExportInfo {
              HB_FIELD(19, metadata_bytes), HB_FIELD(20, size_declared),
              HB_FIELD_MAX(21, peers, limits::kExportPeers), HB_FIELD(22, max_size), HB_FIELD(23, linger_ns),
              HB_FIELD(24, linger_left_ns), HB_FIELD(25, tickets), HB_FIELD(26, descriptors),
-             HB_FIELD(27, step))
+             HB_FIELD(27, step), HB_FIELD(28, awaited_ns), HB_FIELD(29, restart_unsafe))
 };
 
 struct List {

@@ -18,6 +18,16 @@ struct Hello {
              HB_FIELD(4, library))
 };
 
+// The daemon's own word: it was started again and has the session as it was.
+struct Resumed {
+  static constexpr std::size_t kAwaited = 4096;
+  std::uint64_t restarts = 0;
+  std::vector<std::uint64_t> awaited;
+  bool more_awaited = false;
+
+  HB_MESSAGE(Resumed, HB_FIELD(1, restarts), HB_FIELD_MAX(2, awaited, kAwaited), HB_FIELD(3, more_awaited))
+};
+
 struct Limits {
   std::uint32_t frame_bytes = 0;
   std::uint32_t frame_fds = 0;
@@ -128,6 +138,17 @@ struct StatusReply {
   std::uint64_t audit_dropped = 0;
   std::uint64_t audit_told = 0;
   std::uint32_t sandbox = 0;
+  bool restart_safe = false;
+  Text restart_reason;
+  std::uint64_t parked = 0;
+  std::uint64_t parked_limit = 0;
+  std::uint64_t store_entries = 0;
+  std::uint64_t store_entries_max = 0;
+  std::uint64_t records = 0;
+  std::uint64_t records_bytes = 0;
+  std::uint64_t awaited = 0;
+  std::uint64_t restarts = 0;
+  bool draining = false;
 
   HB_MESSAGE(StatusReply, HB_FIELD(1, uptime_ns), HB_FIELD(2, sessions), HB_FIELD(3, exports),
              HB_FIELD(4, allocations), HB_FIELD(5, leases), HB_FIELD(6, waits), HB_FIELD(7, stagings),
@@ -137,7 +158,27 @@ struct StatusReply {
              HB_FIELD(18, events_pending), HB_FIELD(30, in_flight), HB_FIELD(31, in_flight_limit),
              HB_FIELD(32, answers_waiting), HB_FIELD(33, sockets_unread), HB_FIELD(34, log_waiting),
              HB_FIELD(35, log_dropped), HB_FIELD(36, audit_dropped), HB_FIELD(37, audit_told),
-             HB_FIELD(38, sandbox))
+             HB_FIELD(38, sandbox), HB_FIELD(39, restart_safe), HB_FIELD(40, restart_reason),
+             HB_FIELD(41, parked), HB_FIELD(42, parked_limit), HB_FIELD(43, store_entries),
+             HB_FIELD(44, store_entries_max), HB_FIELD(45, records), HB_FIELD(46, records_bytes),
+             HB_FIELD(47, awaited), HB_FIELD(48, restarts), HB_FIELD(49, draining))
+};
+
+struct Drain {
+  bool off = false;
+
+  HB_MESSAGE(Drain, HB_FIELD(1, off))
+};
+
+struct DrainReply {
+  bool restart_safe = false;
+  Text reason;
+  std::uint64_t unsafe_exports = 0;
+  std::uint64_t uploads = 0;
+  std::uint64_t sessions_lost = 0;
+
+  HB_MESSAGE(DrainReply, HB_FIELD(1, restart_safe), HB_FIELD(2, reason), HB_FIELD(3, unsafe_exports),
+             HB_FIELD(4, uploads), HB_FIELD(5, sessions_lost))
 };
 
 }  // namespace hb::client::msg

@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "observe/log.h"
 #include "wire/limits.h"
 
 namespace hb::app {
@@ -22,6 +23,17 @@ ipc::AuditWasRead read(const observe::AuditTrail& audit, const ipc::AuditRead& a
   observe::AuditTrail::Page page =
       audit.read(asked.after, asked.since_unix_ns, asked.max_records, limits::kFrameBytes / 2);
   return {std::move(page.records), page.last, page.more, page.lost};
+}
+
+ipc::Drained drain(ipc::Engine& engine, const ipc::Drain& asked) {
+  if (engine.draining() == asked.off) {
+    observe::log(observe::Level::kInfo, asked.off ? "not drained any more: exports and sessions are taken again"
+                                                  : "drained: no new exports, and no new sessions but the admin's");
+  }
+  engine.set_draining(!asked.off);
+  const ipc::Engine::Losses losses = engine.losses(asked.asker);
+  ipc::Continuity::State state = engine.continuity_state();
+  return {state.safe, std::move(state.reason), losses.exports, losses.uploads, losses.sessions};
 }
 
 }  // namespace
@@ -42,7 +54,8 @@ Answer Administration::carry_out(ipc::AdminRequest request) {
                         },
                         [&](const ipc::ScopeList& list) -> Answer { return scopes_.list(list.cursor); },
                         [&](ipc::QuotaSet& set) -> Answer { return quotas_.set(std::move(set)); },
-                        [&](const ipc::AuditRead& asked) -> Answer { return read(audit_, asked); },
+                        [&](const ipc::AuditRead& asked) -> Answer { return read(engine_.audit(), asked); },
+                        [&](const ipc::Drain& asked) -> Answer { return drain(engine_, asked); },
                     },
                     request);
 }

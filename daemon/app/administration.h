@@ -8,15 +8,15 @@
 #include "app/administration_quotas.h"
 #include "app/administration_scopes.h"
 #include "ipc/administration.h"
-#include "observe/audit.h"
+#include "ipc/engine.h"
 
 namespace hb::app {
 
 class Administration final : public ipc::Administration {
  public:
   Administration(PolicyAdministration& policy, ScopeAdministration& scopes, QuotaAdministration& quotas,
-                 const observe::AuditTrail& audit)
-      : policy_(policy), scopes_(scopes), quotas_(quotas), audit_(audit) {}
+                 ipc::Engine& engine)
+      : policy_(policy), scopes_(scopes), quotas_(quotas), engine_(engine) {}
 
   [[nodiscard]] tl::expected<ipc::AdminReply, ipc::EdgeError> carry_out(ipc::AdminRequest request) override;
 
@@ -24,7 +24,7 @@ class Administration final : public ipc::Administration {
   PolicyAdministration& policy_;
   ScopeAdministration& scopes_;
   QuotaAdministration& quotas_;
-  const observe::AuditTrail& audit_;
+  ipc::Engine& engine_;
 };
 
 }  // namespace hb::app

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/restart.h"
 #include "observe/log.h"
 #include "policy/selector.h"
 #include "wire/limits.h"
@@ -47,6 +48,7 @@ ipc::EdgeError not_saved(const std::string& name, const std::string& why) {
 ScopeAdministration::ScopeAdministration(Parts parts) : parts_(std::move(parts)), directories_(parts_.base) {}
 
 ScopeAdministration::~ScopeAdministration() {
+  if (stay_) return;
   for (const auto& [id, made] : made_) directories_.leave(made.scope->name, made.socket);
 }
 
@@ -55,31 +57,67 @@ bool ScopeAdministration::exists(const std::string& name) const {
                      [&](const auto& entry) { return entry.second.scope->name == name; });
 }
 
-tl::expected<void, ipc::EdgeError> ScopeAdministration::make(const StoredScope& wanted) {
+tl::expected<void, ipc::EdgeError> ScopeAdministration::make(StoredScope& wanted, UniqueFd listening) {
   if (!parts_.engine.has_room(1))
     return tl::unexpected(parts_.engine.no_fds("the socket of scope " + wanted.name + " could not be made"));
-  auto socket = directories_.serve(wanted.name);
+  const bool came_back = static_cast<bool>(listening);
+  auto socket = came_back ? directories_.adopt(wanted.name, std::move(listening)) : directories_.serve(wanted.name);
+  if (!socket && came_back) {
+    observe::log(observe::Level::kWarning, observe::Message::kRestoreRemark,
+                 "scope " + wanted.name + ": its socket is made anew: " + socket.error());
+    socket = directories_.serve(wanted.name);
+  }
   if (!socket) return tl::unexpected(edge_error(HB_SYSTEM, "scope " + wanted.name + ": " + socket.error()));
   auto scope = std::make_shared<ipc::Scope>();
-  scope->id = core::ScopeId{++last_id_};
+  if (wanted.id == 0) wanted.id = ++parts_.state.last_scope;
+  scope->id = core::ScopeId{wanted.id};
   scope->name = wanted.name;
   scope->uids = wanted.uids;
-  parts_.engine.add_scope(scope->id, scope->name, with(core::LimitSet::unlimited(), wanted.total));
   parts_.engine.note_fds(1);
   Made& made = made_[scope->id];
   made.scope = scope;
   made.since_ns = ipc::monotonic_now();
   made.socket.device = socket->device;
   made.socket.inode = socket->inode;
+  made.listening = socket->socket;
+  made.came_back = came_back;
+  made.total = with(core::LimitSet::unlimited(), wanted.total);
+  parts_.engine.add_scope(scope->id, scope->name, made.total);
   parts_.server.listen(std::move(socket->socket), ipc::Door{false, std::move(scope)});
   return {};
 }
 
-void ScopeAdministration::restore() {
-  for (const StoredScope& stored : parts_.state.scopes) {
-    if (const auto made = make(stored); !made)
+void ScopeAdministration::restore(Restart& restart) {
+  for (StoredScope& stored : parts_.state.scopes) {
+    if (const auto made = make(stored, restart.take_listener(core::ScopeId{stored.id})); !made)
       observe::log(observe::Level::kError, observe::Message::kScopeNotServed,
                    made.error().message + "; the scope is not served");
+  }
+}
+
+void ScopeAdministration::add_all() {
+  for (const auto& [id, made] : made_) parts_.engine.add_scope(id, made.scope->name, made.total);
+}
+
+std::shared_ptr<const ipc::Scope> ScopeAdministration::find(core::ScopeId scope) const {
+  if (!scope) return ipc::Scope::main();
+  const auto found = made_.find(scope);
+  return found == made_.end() ? nullptr : found->second.scope;
+}
+
+void ScopeAdministration::adopt_listeners() {
+  for (const auto& [id, made] : made_) {
+    if (made.came_back) parts_.engine.continuity().adopt({restart::ParkedKind::kListener, id.value, 0}, made.listening);
+  }
+}
+
+void ScopeAdministration::park(core::ScopeId id, const Made& made) {
+  static_cast<void>(parts_.engine.continuity().park({restart::ParkedKind::kListener, id.value, 0}, made.listening));
+}
+
+void ScopeAdministration::park_listeners() {
+  for (const auto& [id, made] : made_) {
+    if (!made.came_back) park(id, made);
   }
 }
 
@@ -103,10 +141,11 @@ tl::expected<ipc::ScopeAdded, ipc::EdgeError> ScopeAdministration::add(ipc::Scop
   // One that the start could not make is made now, or goes.
   std::erase_if(stored, [&](const StoredScope& other) { return other.name == wanted.name; });
   stored.push_back({wanted.name, std::move(wanted.uids), std::move(wanted.total), std::move(wanted.each)});
-  if (auto made = make(stored.back()); !made) {
+  if (auto made = make(stored.back(), {}); !made) {
     stored = before;
     return tl::unexpected(std::move(made.error()));
   }
+  park(core::ScopeId{stored.back().id}, made_.at(core::ScopeId{stored.back().id}));
   if (const auto saved = save(); !saved) {
     static_cast<void>(remove(wanted.name));
     stored = before;
@@ -139,6 +178,9 @@ tl::expected<ipc::ScopeRemoved, ipc::EdgeError> ScopeAdministration::remove(cons
   const core::ScopeId id = found->first;
   const Made made = std::move(found->second);
   made_.erase(found);
+
+  const restart::ParkedEntry parked{restart::ParkedKind::kListener, id.value, 0};
+  parts_.engine.continuity().unpark(std::span(&parked, 1));
 
   ipc::ScopeRemoved removed;
   const core::Counters before = parts_.engine.counters();

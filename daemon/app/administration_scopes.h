@@ -15,8 +15,11 @@
 #include "ipc/scope.h"
 #include "ipc/scope_directory.h"
 #include "ipc/server.h"
+#include "wire/unique_fd.h"
 
 namespace hb::app {
+
+class Restart;
 
 class ScopeAdministration {
  public:
@@ -35,7 +38,17 @@ class ScopeAdministration {
 
   // Those of the runtime state, in the directories where they were. One that cannot be made is logged and
   // stays in the state: what is in its way may be gone at the next start.
-  void restore();
+  void restore(Restart& restart);
+  // All that are made, to an engine that knows none.
+  void add_all();
+  // Null where there is none.
+  [[nodiscard]] std::shared_ptr<const ipc::Scope> find(core::ScopeId scope) const;
+  // Listening sockets outlive the daemon where it has a store: those that came from it are known again, then
+  // the others are parked.
+  void adopt_listeners();
+  void park_listeners();
+  // The next daemon goes on with them: nothing goes.
+  void leave() { stay_ = true; }
 
   [[nodiscard]] tl::expected<ipc::ScopeAdded, ipc::EdgeError> add(ipc::ScopeAdd wanted);
   // Ends what it holds first; the counts are of that.
@@ -46,9 +59,14 @@ class ScopeAdministration {
   struct Made {
     std::shared_ptr<const ipc::Scope> scope;
     ipc::ScopeSocket socket;  // its descriptor is the listener's
+    BorrowedFd listening;
+    bool came_back = false;
+    core::LimitSet total = core::LimitSet::unlimited();
     std::uint64_t since_ns = 0;
   };
-  [[nodiscard]] tl::expected<void, ipc::EdgeError> make(const StoredScope& wanted);
+  // `listening` may be empty.
+  [[nodiscard]] tl::expected<void, ipc::EdgeError> make(StoredScope& wanted, UniqueFd listening);
+  void park(core::ScopeId id, const Made& made);
   [[nodiscard]] tl::expected<void, std::string> save() const {
     return save_runtime_state(parts_.state_file, parts_.state);
   }
@@ -58,7 +76,7 @@ class ScopeAdministration {
   Parts parts_;
   ipc::ScopeDirectories directories_;
   std::map<core::ScopeId, Made> made_;
-  std::uint64_t last_id_ = 0;
+  bool stay_ = false;
 };
 
 }  // namespace hb::app

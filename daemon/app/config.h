@@ -32,6 +32,7 @@ struct Config {
   std::optional<observe::Level> log_level;
   std::optional<std::string> user;
   std::optional<bool> sandbox;
+  std::optional<std::uint64_t> grace_ns;
   std::optional<std::uint64_t> ended_exports;         // [limits]
   std::optional<std::uint64_t> ended_export_seconds;  // [limits]
   std::vector<os::DriverRule> allow_driver;           // [handles]
@@ -41,6 +42,10 @@ using ConfigErrors = conf::Errors;
 
 [[nodiscard]] tl::expected<Config, ConfigErrors> parse_config(std::string_view text, const std::string& file);
 [[nodiscard]] tl::expected<Config, ConfigErrors> read_config(const std::string& file);
+
+// "30s", "2min", "500ms"; at most an hour.
+[[nodiscard]] std::optional<std::uint64_t> parse_grace(std::string_view text);
+inline constexpr const char* kGraceForm = "a time of at most 1h as \"30s\", \"500ms\" or \"2min\"";
 
 // "on" or "off"
 [[nodiscard]] std::optional<bool> parse_switch(std::string_view text);

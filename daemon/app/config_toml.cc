@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the hipbroker authors
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "app/config.h"
 #include "app/socket_rule.h"
@@ -79,6 +80,19 @@ bool parse_number(std::string_view text, std::uint32_t& out) {
 
 }  // namespace
 
+std::optional<std::uint64_t> parse_grace(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, std::uint64_t>, 4> kUnits{
+      {{"ms", 1'000'000}, {"min", 60'000'000'000}, {"s", 1'000'000'000}, {"h", 3'600'000'000'000}}};
+  constexpr std::uint64_t kMost = 3'600'000'000'000;
+  for (const auto& [unit, ns] : kUnits) {
+    if (!text.ends_with(unit)) continue;
+    std::uint32_t number = 0;
+    if (!parse_number(text.substr(0, text.size() - unit.size()), number) || number > kMost / ns) return std::nullopt;
+    return number * ns;
+  }
+  return std::nullopt;
+}
+
 std::optional<bool> parse_switch(std::string_view text) {
   if (text == "on") return true;
   if (text == "off") return false;
@@ -103,8 +117,8 @@ std::optional<os::DriverRule> parse_driver_rule(std::string_view text) {
 }
 
 tl::expected<Config, ConfigErrors> parse_config(std::string_view text, const std::string& file) {
-  constexpr std::array<std::string_view, 8> kTop{"socket",  "admin_socket", "log_level", "user",
-                                                 "sandbox", "limits",       "handles",   "policy"};
+  constexpr std::array<std::string_view, 9> kTop{"socket", "admin_socket", "log_level", "user",  "sandbox",
+                                                 "limits", "handles",      "policy",    "grace"};
   constexpr std::array<std::string_view, 2> kLimits{"ended_exports", "ended_export_seconds"};
   constexpr std::array<std::string_view, 1> kHandles{"allow_driver"};
 
@@ -135,6 +149,13 @@ tl::expected<Config, ConfigErrors> parse_config(std::string_view text, const std
     if (!config.sandbox) {
       reader.error(root.get("sandbox")->source(),
                    "sandbox is \"" + escape_for_display(*sandbox) + "\", expected \"on\" or \"off\"");
+    }
+  }
+  if (const auto grace = reader.string(root, "grace")) {
+    config.grace_ns = parse_grace(*grace);
+    if (!config.grace_ns) {
+      reader.error(root.get("grace")->source(),
+                   "grace is \"" + escape_for_display(*grace) + "\", expected " + kGraceForm);
     }
   }
   if (const toml::table* limits_table = reader.table(root, "limits")) {

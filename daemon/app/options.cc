@@ -36,6 +36,7 @@ tl::expected<Settings, Exit> read_settings(int argc, const char* const* argv) {
   std::string policy_file;
   std::string user;
   std::string sandbox;
+  std::string grace;
   Settings settings;
   auto* config_option =
       cli.add_option("--config", config_file,
@@ -55,6 +56,8 @@ tl::expected<Settings, Exit> read_settings(int argc, const char* const* argv) {
           ->type_name("[NAME]");
   auto* sandbox_option =
       cli.add_option("--sandbox", sandbox, "on (default) or off: give up what serving does not need");
+  auto* grace_option = cli.add_option(
+      "--grace", grace, "how long exports wait for their owners after a restart (default 30s)");
   auto* level_option =
       cli.add_option("--log-level", level, std::string(observe::kLevelNames) + " (default info)");
   cli.set_version_flag("--version", ipc::daemon_name());
@@ -115,7 +118,14 @@ tl::expected<Settings, Exit> read_settings(int argc, const char* const* argv) {
     config.sandbox = known;
   }
   settings.sandbox = config.sandbox.value_or(kSandboxByDefault);
+  if (grace_option->count() != 0) {
+    config.grace_ns = parse_grace(grace);
+    if (!config.grace_ns)
+      return usage("hipbrokerd: --grace is " + in_quotes(grace) + ", expected " + kGraceForm);
+  }
+  settings.grace_ns = config.grace_ns.value_or(settings.grace_ns);
   const bool personal = user_option->count() != 0 && user.empty();
+  settings.personal = personal;
   if (personal && socket_option->count() != 0) {
     return usage("hipbrokerd: --user serves a socket of its own, not together with --socket");
   }

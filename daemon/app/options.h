@@ -35,6 +35,8 @@ struct Settings {
   std::optional<policy::Loaded> policy;  // read from there; always, in what read_settings() gives
   std::string user;                      // whom to become, by name or number; "" = stay
   bool sandbox = kSandboxByDefault;
+  bool personal = false;  // a user's own: --user without a name
+  std::uint64_t grace_ns = 30'000'000'000;  // that exports wait for their owners after a restart
   bool check_only = false;
   std::string config_file;  // read; "" = none
 };

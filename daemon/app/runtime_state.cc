@@ -44,8 +44,11 @@ std::string text_of(const RuntimeState& state) {
   std::string out =
       "# Written by hipbrokerd: what hipbrokerctl set while it ran. Read at the next start.\n"
       "# To be changed with hipbrokerctl scope and hipbrokerctl quota.\n";
+  if (state.last_scope != 0) out += "\nlast_scope = " + std::to_string(state.last_scope) + "\n";
   for (const StoredScope& scope : state.scopes) {
-    out += "\n[[scope]]\nname = \"" + scope.name + "\"\n";
+    out += "\n[[scope]]\n";
+    if (scope.id != 0) out += "id = " + std::to_string(scope.id) + "\n";
+    out += "name = \"" + scope.name + "\"\n";
     if (!scope.uids.empty()) {
       out += "uids = [";
       std::string comma;
@@ -175,13 +178,18 @@ LoadedState parse(const std::string& text, const std::string& file) {
     out.errors = reader.take_errors();
     return out;
   }
+  out.state.last_scope = reader.id_at(parsed.table(), "last_scope").value_or(0);
   for (const toml::table* table : reader.tables(parsed.table(), "scope")) {
     StoredScope& scope = out.state.scopes.emplace_back();
+    scope.id = reader.id_at(*table, "id").value_or(0);
     scope.name = reader.scope_name(*table, "name", false);
     scope.uids = reader.ids(*table, "uids");
     scope.total = reader.amounts(*table, "total");
     scope.each = reader.amounts(*table, "each");
-    const auto same = [&](const StoredScope& other) { return other.name == scope.name; };
+    out.state.last_scope = std::max(out.state.last_scope, scope.id);
+    const auto same = [&](const StoredScope& other) {
+      return other.name == scope.name || (other.id != 0 && other.id == scope.id);
+    };
     if (std::count_if(out.state.scopes.begin(), out.state.scopes.end(), same) > 1)
       reader.error(table->source(), "scope \"" + escape_for_display(scope.name) + "\" is here twice");
   }

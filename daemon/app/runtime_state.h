@@ -19,6 +19,7 @@ struct StoredScope {
   std::vector<std::uint32_t> uids;
   ipc::Amounts total;
   ipc::Amounts each;
+  std::uint64_t id = 0;  // 0: it has none yet. What a daemon recorded of a scope goes by it
   bool operator==(const StoredScope&) const = default;
 };
 
@@ -34,6 +35,7 @@ struct StoredOverride {
 struct RuntimeState {
   std::vector<StoredScope> scopes;
   std::vector<StoredOverride> overrides;
+  std::uint64_t last_scope = 0;  // no id above it was given out
   bool operator==(const RuntimeState&) const = default;
 };
 

@@ -15,6 +15,26 @@ std::uint32_t AllocationTable::find_same(const Allocation& wanted) const {
   });
 }
 
+std::uint32_t AllocationTable::hash_of(const Allocation& entry) const {
+  return hash_(KeyedHash::Input()
+                   .add(static_cast<std::uint64_t>(entry.kind))
+                   .add(std::uint64_t{entry.writable})
+                   .add(entry.device)
+                   .add(entry.inode)
+                   .add(entry.declared_by.value));
+}
+
+bool AllocationTable::restore(AllocationId id, Allocation entry) {
+  if (entry.mergeable) {
+    entry.hash = hash_of(entry);
+    if (find_same(entry) != kNoSlot) return false;
+  }
+  if (!table_.emplace_at(id, entry)) return false;
+  if (entry.mergeable) by_identity_.insert(entry.hash, id.slot());
+  bytes_ += entry.size;
+  return true;
+}
+
 AllocationTable::Taken AllocationTable::take(const HandleFacts& facts, const NewChunk& declared,
                                              SessionId session) {
   Allocation entry;
@@ -34,12 +54,7 @@ AllocationTable::Taken AllocationTable::take(const HandleFacts& facts, const New
     entry.declared_by = session;
   }
   if (entry.mergeable) {
-    entry.hash = hash_(KeyedHash::Input()
-                           .add(static_cast<std::uint64_t>(entry.kind))
-                           .add(std::uint64_t{entry.writable})
-                           .add(entry.device)
-                           .add(entry.inode)
-                           .add(entry.declared_by.value));
+    entry.hash = hash_of(entry);
     if (const std::uint32_t same = find_same(entry); same != kNoSlot) return {table_.id_of(same), true};
   }
   const std::uint32_t slot = table_.emplace(entry);

@@ -45,6 +45,12 @@ class AllocationTable {
     AllocationId id;
     bool duplicate = false;  // held already: the new handle is surplus
   };
+  // As it was before a restart, without references. False: the id is none, or there is the same one already.
+  [[nodiscard]] bool restore(AllocationId id, Allocation entry);
+  [[nodiscard]] SlotTable<Allocation, AllocationId>& table() { return table_; }
+  // Of a page that is built: no part of what is recorded.
+  [[nodiscard]] Allocation& scratch(AllocationId id) { return table_.scratch(id.slot()); }
+
   // Without references yet: the caller adds one a chunk before anything else happens.
   [[nodiscard]] Taken take(const HandleFacts& facts, const NewChunk& declared, SessionId session);
   void add_reference(AllocationId id) { ++table_.at(id.slot()).references; }
@@ -72,6 +78,7 @@ class AllocationTable {
     return std::uint64_t{id.slot()} << 32 | account;
   }
   std::unordered_map<std::uint64_t, std::uint32_t> payers_;  // allocation slot and account: chunks
+  [[nodiscard]] std::uint32_t hash_of(const Allocation& entry) const;
   [[nodiscard]] std::uint32_t find_same(const Allocation& wanted) const;
   KeyedHash hash_;
   SlotTable<Allocation, AllocationId> table_;

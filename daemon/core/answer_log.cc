@@ -19,13 +19,21 @@ void AnswerLog::remember(std::uint64_t request_id, std::uint16_t frame_type, Ans
   if (size_ < limits::kRememberedAnswers) {
     ++size_;
   } else {
-    const auto lowest = std::min_element(entries_->begin(), entries_->end(),
-                                         [](const Entry& a, const Entry& b) { return a.id < b.id; });
-    forgotten_ = std::max(forgotten_, std::min(lowest->id, request_id));
-    if (request_id < lowest->id) return;
-    place = static_cast<std::size_t>(lowest - entries_->begin());
+    const auto oldest = std::min_element(entries_->begin(), entries_->end(),
+                                         [](const Entry& a, const Entry& b) { return a.order < b.order; });
+    forgotten_ = std::max(forgotten_, oldest->id);
+    place = static_cast<std::size_t>(oldest - entries_->begin());
   }
-  (*entries_)[place] = {request_id, frame_type, std::move(answer)};
+  (*entries_)[place] = {request_id, frame_type, std::move(answer), ++last_order_};
+  changed_ |= 1u << place;
+}
+
+bool AnswerLog::restore(std::size_t place, Entry entry) {
+  if (place != size_ || place >= limits::kRememberedAnswers) return false;
+  if (!entries_) entries_ = std::make_unique<std::array<Entry, limits::kRememberedAnswers>>();
+  last_order_ = std::max(last_order_, entry.order);
+  (*entries_)[size_++] = std::move(entry);
+  return true;
 }
 
 }  // namespace hb::core

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -47,19 +48,31 @@ class AnswerLog {
     std::uint64_t id = 0;
     std::uint16_t frame_type = 0;  // of the request: an id belongs to one
     Answer answer;
+    std::uint64_t order = 0;  // of being answered
   };
   [[nodiscard]] const Entry* find(std::uint64_t request_id) const;
   // Answered once, and the answer is no longer known: it must not be carried out again.
   [[nodiscard]] bool forgotten(std::uint64_t request_id) const { return request_id <= forgotten_; }
-  // The highest ids are kept.
+  // The last ones are kept, whatever their ids: a request that waited is answered long after younger ones.
   void remember(std::uint64_t request_id, std::uint16_t frame_type, Answer answer);
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::uint64_t highest_forgotten() const { return forgotten_; }
+
+  // By place, which stays as long as the entry does.
+  [[nodiscard]] const Entry& at(std::size_t place) const { return (*entries_)[place]; }
+  // Bits of the places that were written to since the last call.
+  [[nodiscard]] std::uint32_t take_changed() { return std::exchange(changed_, 0); }
+  // Places in their order, without gaps.
+  [[nodiscard]] bool restore(std::size_t place, Entry entry);
+  void restore_forgotten(std::uint64_t request_id) { forgotten_ = request_id; }
 
  private:
   std::unique_ptr<std::array<Entry, limits::kRememberedAnswers>> entries_;
   std::size_t size_ = 0;
   std::uint64_t forgotten_ = 0;
+  std::uint32_t changed_ = 0;
+  std::uint64_t last_order_ = 0;
+  static_assert(limits::kRememberedAnswers <= 32);
 };
 
 }  // namespace hb::core

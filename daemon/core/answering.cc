@@ -73,6 +73,7 @@ std::optional<ReplyBody> answered_before(Call& call, const Asker& asker, const R
   const AnswerLog::Entry* const entry = asker.session.answers.find(asker.request_id);
   if (entry == nullptr) {
     const auto* acquire = std::get_if<AcquireRequest>(&request);
+    if (std::erase(asker.session.parked_before, asker.request_id) != 0) return std::nullopt;
     if (!asker.session.answers.forgotten(asker.request_id) || (acquire != nullptr && acquire->retried))
       return std::nullopt;
     return failure(HB_PROTO, "request id ", asker.request_id, " is not above ",

@@ -12,6 +12,7 @@
 #include "core/failure.h"
 #include "core/invariants.h"
 #include "core/quota.h"
+#include "core/state.h"
 #include "core/ticket.h"
 #include "core/verbs.h"
 #include "wire/limits.h"
@@ -39,7 +40,8 @@ bool is_mutating(const Request& request) {
          std::holds_alternative<ClaimRequest>(request) ||
          std::holds_alternative<MakeTicketRequest>(request) ||
          std::holds_alternative<DropTicketRequest>(request) ||
-         std::holds_alternative<PublishRequest>(request) || std::holds_alternative<JoinRequest>(request);
+         std::holds_alternative<PublishRequest>(request) || std::holds_alternative<JoinRequest>(request) ||
+         std::holds_alternative<ReofferRequest>(request);
 }
 
 bool is_one_way(const Request& request) {
@@ -94,6 +96,7 @@ Outcome carry_out(Call& call, Asker& asker, Request& request) {
                         [&](const GroupAppendRequest& r) { return group_append(call, asker, r); },
                         [&](const LeaveRequest& r) { return leave(call, asker, r); },
                         [&](const QuotaListRequest& r) { return list_quotas(call, asker, r); },
+                        [&](const ReofferRequest& r) { return reoffer(call, asker, r); },
                     },
                     request);
 }
@@ -131,11 +134,6 @@ Core::Core(const BrokerConfig& with)
       groups(hash_secret(with)),
       fds(with.fd_limit) {}
 
-struct Broker::State {
-  explicit State(const BrokerConfig& config) : core(config) {}
-  Core core;
-};
-
 Broker::Broker(const BrokerConfig& config) : state_(std::make_unique<State>(config)) {}
 Broker::~Broker() = default;
 
@@ -166,13 +164,9 @@ void Broker::disconnect(SessionId id, Time now, Effects& out) {
   leave_groups(call, *session);
   while (session->waits != kNoSlot) static_cast<void>(take_wait(core, session->waits));
   expire(call);
-  while (!session->stagings.empty()) drop_staging(call, *session, session->stagings.back().get());
-  while (session->leases != kNoSlot) end_lease(call, session->leases);
+  drop_holdings(call, *session);
   while (session->exports != kNoSlot) leave_export(call, session->exports);
-  while (session->events != kNoSlot) drop_event(core, session->events);
-  call.close_gathered();
-  close_account(core, *session);
-  core.sessions.erase(id.slot());
+  end_session(call, id.slot());
 }
 
 bool Broker::add_scope(ScopeId scope, std::string name, const LimitSet& total) {

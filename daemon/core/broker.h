@@ -17,6 +17,7 @@
 
 #include "core/effect.h"
 #include "core/export_state.h"
+#include "core/record.h"
 #include "core/request.h"
 
 namespace hb::core {
@@ -32,6 +33,8 @@ struct BrokerConfig {
   // The edge carries out effect Retry. Where it does not, a waiter whose read-only level depends on facts is
   // answered without them: level intent, and the handle as its exporter gave it.
   bool retries = false;
+  bool records = false;       // write_changes() is asked
+  bool lost_records = false;  // an owner may offer an export again of which nothing is known any more
 };
 
 struct AccessExplained {
@@ -104,6 +107,46 @@ class Broker {
                                                            const AcquireRequest& request) const;
   [[nodiscard]] std::vector<Candidate> readonly_candidates(SessionId session,
                                                            const RefreshRequest& request) const;
+
+  // --- what outlives the process (core/record.h) ------------------------------------------------
+  // Every record that changed since the last call, and those that are no more, in no order.
+  void write_changes(RecordSink& sink);
+  // Of a broker that has seen no event: all that was recorded. Empty, or what does not fit together; then
+  // the broker is of no use any more. Waits are not restored but those of requests that had an effect.
+  [[nodiscard]] std::string restore(const RecordSet& records, Time now);
+
+  struct Restored {
+    SessionId id;
+    Principal principal;
+    std::shared_ptr<const ProcessInfo> process;
+    std::uint64_t edge = 0;
+  };
+  [[nodiscard]] std::vector<Restored> sessions() const;
+  // What the edge wants to know again of this session; it is recorded with it.
+  void note_edge(SessionId session, std::uint64_t edge);
+  // The words of its validity page as they have to be: slot, value.
+  [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> words_of(SessionId session) const;
+
+  struct Held {
+    HandleId handle;
+    HandleKind kind = HandleKind::kMemfd;
+    std::uint64_t size = 0;
+    bool identity_known = false;
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+  };
+  [[nodiscard]] std::vector<Held> held() const;
+
+  // The edge has not these any more. An export of theirs is suspended, and awaited until then: its owner
+  // may bring it back (ReofferRequest, then a change of kind resume). Without an owner that could, it ends.
+  void lose_handles(const std::vector<HandleId>& handles, Time until, Time now, Effects& out);
+  // Its connection went with the daemon that was. The process may come back in another one: its exports are
+  // awaited until then, all else of the session ends.
+  void await_owner(SessionId session, Time until, Time now, Effects& out);
+  [[nodiscard]] std::vector<ExportId> awaited_of(SessionId session) const;
+  [[nodiscard]] std::uint64_t awaited() const;
+  // After a restart nobody knows which events were taken and not read: subscribers have to look at all.
+  void lose_events(Effects& out);
 
   // The edge reopened a handle read-only and keeps one descriptor more (or closed it again).
   void note_extra_fds(std::int64_t change);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/access_rules.h"
+#include "core/awaiting.h"
 #include "core/ending.h"
 #include "core/event_table.h"
 #include "core/export_rules.h"
@@ -67,6 +68,9 @@ std::optional<Error> refuse_extent(const Export& e, const ChangeRequest& request
       return failure(HB_RANGE, "chunks ", request.first, " to ", request.first + request.total_chunks,
                      " are to be replaced, the export has ", chunks);
     case Kind::kResume:
+      // Offered again to a broker that never knew its chunks.
+      if (e.life->lost && e.life->suspended_sizes.empty() && request.total_size == e.life->suspended_size)
+        return std::nullopt;
       if (request.total_chunks == e.life->suspended_sizes.size() &&
           request.total_size == e.life->suspended_size)
         return std::nullopt;
@@ -159,11 +163,13 @@ std::optional<Error> refuse_change_page(const Core& core, const Staging& staging
   const Export& e = core.exports.at(staging.exported);
   for (std::size_t i = 0; i < chunks.size(); ++i) {
     const std::uint64_t number = staging.first + received + i;
-    if (e.all_sealed && !handles[chunks[i].handle].sealed)
+    if (e.all_sealed && !(staging.change == Kind::kResume && e.life->suspended_sizes.empty()) &&
+        !handles[chunks[i].handle].sealed)
       return chunk_failure(HB_LEVEL, number,
                            "not sealed against writing, and every chunk of the export is: readers were "
                            "promised read-only level sealed");
     if (staging.change == Kind::kAppend) continue;
+    if (staging.change == Kind::kResume && e.life->suspended_sizes.empty()) continue;
     const std::uint64_t before =
         staging.change == Kind::kReplace ? e.chunks.all()[number].size : e.life->suspended_sizes[number];
     if (chunks[i].size != before)
@@ -198,9 +204,12 @@ Outcome apply_change(Call& call, const Staging& change) {
     }
   }
   const bool was_sealed = e.all_sealed;
+  // The memory that holders have mapped: the layout is the one that they know, and nobody is told.
+  const bool as_before = change.change == Kind::kResume && e.life->lost;
+  const bool never_known = as_before && e.life->suspended_sizes.empty();
   settle_chunks(core, e, chunks);
-  e.all_sealed = e.all_sealed && was_sealed;
-  ++e.layout_version;
+  e.all_sealed = e.all_sealed && (was_sealed || never_known);
+  e.layout_version += as_before ? 0 : 1;
   Outcome outcome;
   switch (change.change) {
     case Kind::kAppend:
@@ -211,9 +220,14 @@ Outcome apply_change(Call& call, const Staging& change) {
       replaced(call, slot, run);
       break;
     default: {
-      core.exports.life_of(slot).changes.add(e.layout_version, run);
       core.exports.set_state(slot, ExportState::kLive);
-      wake(call, slot);
+      if (as_before) {
+        stop_awaiting(call, slot);
+        core.exports.life_of(slot).suspended_sizes = {};
+      } else {
+        core.exports.life_of(slot).changes.add(e.layout_version, run);
+        wake(call, slot);
+      }
       outcome.completed = slot;
       break;
     }

@@ -59,6 +59,8 @@ struct Core {
   EventTable events;
   DeadlineQueue deadlines;
   FdBudget fds;
+  std::uint64_t awaited = 0;     // exports
+  std::uint64_t last_grant = 0;  // Lease::order
 
   [[nodiscard]] std::uint64_t fds_used() const {
     return config.fd_base + sessions.size() * config.fds_per_session + allocations.size() + fds.extra();

@@ -54,6 +54,7 @@ struct Exported {
   Secret secret{};
   Access access = Access::kNone;
   std::uint64_t size = 0;  // when complete, of the whole export
+  Mac token{};             // when complete: for ReofferRequest
 };
 
 struct ExportView {  // borrowed from the core's tables
@@ -155,6 +156,8 @@ struct ExportInfo {
   std::uint64_t tickets = 0;
   std::uint64_t descriptors = 0;  // that the daemon holds for it
   std::uint64_t step = 0;
+  std::uint64_t awaited_ns = 0;   // its descriptors are lost: until it goes
+  std::vector<HandleId> handles;  // for the edge, which knows what outlives the daemon; of one shown alone
 };
 
 struct Listed {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/awaiting.h"
 #include "core/event_table.h"
 #include "core/quota.h"
 #include "core/staging.h"
@@ -12,6 +13,20 @@
 #include "core/waiting.h"
 
 namespace hb::core {
+
+void drop_holdings(Call& call, Session& session) {
+  while (!session.stagings.empty()) drop_staging(call, session, session.stagings.back().get());
+  while (session.leases != kNoSlot) end_lease(call, session.leases);
+}
+
+void end_session(Call& call, std::uint32_t slot) {
+  Core& core = call.core;
+  Session& session = core.sessions.at(slot);
+  while (session.events != kNoSlot) drop_event(core, session.events);
+  call.close_gathered();
+  close_account(core, session);
+  core.sessions.erase(slot);
+}
 
 void end_lease(Call& call, std::uint32_t slot) {
   Core& core = call.core;
@@ -58,6 +73,7 @@ void release_chunks(Call& call, std::uint32_t slot) {
   give_back(call.core, e.account, Resource::kChunks, e.chunks.all().size());
   const ChunkList released = std::move(e.chunks);
   static_cast<void>(released);
+  e.chunks_changed = true;
 }
 
 void clear_word(Call& call, std::uint32_t lease_slot) {
@@ -77,6 +93,7 @@ void clear_words(Call& call, std::uint32_t export_slot) {
 
 void link_owner(Core& core, std::uint32_t slot, std::uint32_t session) {
   core.exports.at(slot).session = session;
+  core.exports.note_owned(slot);
   link_front<&Export::of_session>(core.exports.table(), core.sessions.at(session).exports, slot);
 }
 
@@ -141,6 +158,7 @@ void end_export(Call& call, std::uint32_t slot, ExportState as) {
         e.state == ExportState::kSuspended ? life.suspended_sizes.size() : e.chunks.all().size();
     life.unmap_asked = 0;
   }
+  stop_awaiting(call, slot);
   if (e.life != nullptr) stop_linger(core, *e.life);
   clear_words(call, slot);
   // An orphan that nobody claimed is gone; of a lifetime that ends with the owner, the death is the end.

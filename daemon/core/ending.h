@@ -12,6 +12,10 @@ namespace hb::core {
 
 // Clears the validity word (unless the session is ending) and forgets the lease. An ended export that nothing
 // holds any more is only remembered from then on, and who waits for that is answered.
+// Of a session that ends: what it sends and what it holds; then, once it has no exports either, itself.
+void drop_holdings(Call& call, Session& session);
+void end_session(Call& call, std::uint32_t slot);
+
 void end_lease(Call& call, std::uint32_t slot);
 
 // Of a current export: its key is dead, its name free, its holders are told. Leases stay until they are given

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/access_rules.h"
+#include "core/awaiting.h"
 #include "core/ending.h"
 #include "core/export_rules.h"
 #include "core/failure.h"
@@ -106,6 +107,7 @@ void settle_chunks(Core& core, Export& e, const std::vector<Chunk>& chunks) {
     e.size_declared = e.size_declared || !allocation.size_known;
   }
   e.chunks = ChunkList(chunks, count_allocations(core, chunks));
+  e.chunks_changed = true;
 }
 
 Exported exported_reply(const Core& core, std::uint32_t slot) {
@@ -125,6 +127,7 @@ Exported exported_reply(const Core& core, std::uint32_t slot) {
   fields.length = e.max_size() != 0 ? kToTheEnd : e.size();
   out.key = encode_key(fields, out.secret);
   out.access = e.access;
+  out.token = token_of(core, slot);
   return out;
 }
 

@@ -26,11 +26,15 @@ class ChangeLog {
   [[nodiscard]] std::vector<ChunkRun> since(std::uint64_t version, std::uint64_t count) const;
   [[nodiscard]] bool touched_since(std::uint64_t version, ChunkRun range) const;
 
- private:
   struct Entry {
     std::uint64_t version = 0;
     ChunkRun chunks;
   };
+  [[nodiscard]] const std::deque<Entry>& entries() const { return entries_; }
+  [[nodiscard]] std::uint64_t forgotten() const { return forgotten_; }
+  void restore_forgotten(std::uint64_t version) { forgotten_ = version; }
+
+ private:
   std::deque<Entry> entries_;    // oldest first
   std::uint64_t forgotten_ = 0;  // the youngest version that is not in entries_ any more
 };
@@ -55,6 +59,12 @@ struct ExportLife {
   std::uint64_t suspended_size = 0;            // how large it was,
   std::vector<std::uint64_t> suspended_sizes;  // each of them: resume brings the same
   std::uint64_t unmap_asked = 0;               // leases that have not answered the suspension
+
+  // --- a restart ---
+  // Until linger_end for its owner: the owner's connection or the descriptors went with the daemon before
+  // this one. It sleeps meanwhile.
+  bool awaited = false;
+  bool lost = false;  // it was awake, and holders have mapped what the owner is to bring again
 
   // --- who waits for it: leases to go, holders to unmap, steps, acknowledgements ---
   std::uint32_t waits = kNoSlot;  // list through Wait::of_line

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the hipbroker authors
 #include "core/export_table.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -103,6 +104,7 @@ void ExportTable::set_state(std::uint32_t slot, ExportState state) {
   if (is_current(e.state) && !is_current(state)) --current_;
   if (has_ended(state)) {
     ++ended_held_;
+    e.order = ++last_order_;
     if (e.name != kNoSlot) {
       names_.at(e.name).current = kNoSlot;
       link_front<&Export::of_session>(table_, names_.at(e.name).held, slot);
@@ -119,6 +121,16 @@ void ExportTable::remember(std::uint32_t slot, Time now) {
   e.metadata.reset();
   e.life.reset();
   e.ended = now;
+  e.order = ++last_order_;
+  line_up(slot);
+  // Who has more than its share loses its own: it cannot make the broker forget what others have ended.
+  const Account& account = accounts_.at(e.account);
+  if (remembered_count_ > remembered_)
+    forget(account.ends > share_of_one(remembered_) ? account.oldest_end : oldest_);
+}
+
+void ExportTable::line_up(std::uint32_t slot) {
+  Export& e = table_.at(slot);
   e.of_session = {youngest_, kNoSlot};
   if (youngest_ != kNoSlot)
     table_.at(youngest_).of_session.next = slot;
@@ -134,9 +146,39 @@ void ExportTable::remember(std::uint32_t slot, Time now) {
     account.oldest_end = slot;
   account.youngest_end = slot;
   ++account.ends;
-  // Who has more than its share loses its own: it cannot make the broker forget what others have ended.
-  if (remembered_count_ > remembered_)
-    forget(account.ends > share_of_one(remembered_) ? account.oldest_end : oldest_);
+}
+
+bool ExportTable::restore(ExportId id, Export exported, std::string_view name_text,
+                          std::uint32_t name_generation) {
+  const bool current = is_current(exported.state);
+  if (!table_.emplace_at(id, std::move(exported))) return false;
+  const std::uint32_t slot = id.slot();
+  Export& e = table_.at(slot);
+  accounts_.add_reference(e.account);
+  last_order_ = std::max(last_order_, e.order);
+  current_ += current ? 1 : 0;
+  Name* name = nullptr;
+  if (!name_text.empty()) {
+    e.name = names_.take(e.scope, e.owner_uid, std::string(name_text));
+    name = &names_.at(e.name);
+    if ((current && name->current != kNoSlot) ||
+        (e.state == ExportState::kStaging && name->staging != kNoSlot))
+      return false;
+    if (current) name->current = slot;
+    if (e.state == ExportState::kStaging) name->staging = slot;
+    name->generation = std::max({name->generation, name_generation, e.generation});
+    if (name->latest != kNoSlot && table_.at(name->latest).generation != name->generation)
+      name->latest = kNoSlot;
+    if (e.state != ExportState::kStaging && e.generation == name->generation) name->latest = slot;
+  }
+  if (!has_ended(e.state)) return true;
+  if (e.ended != 0) {
+    line_up(slot);
+    return true;
+  }
+  ++ended_held_;
+  if (name != nullptr) link_front<&Export::of_session>(table_, name->held, slot);
+  return true;
 }
 
 void ExportTable::forget_expired(Time now) {
@@ -174,7 +216,12 @@ void ExportTable::forget(std::uint32_t slot) {
 void ExportTable::erase(std::uint32_t slot) {
   const std::uint32_t name = table_.at(slot).name;
   if (name != kNoSlot) {
-    if (names_.at(name).latest == slot) names_.at(name).latest = kNoSlot;
+    Name& own = names_.at(name);
+    if (own.latest == slot) own.latest = kNoSlot;
+    // What is recorded of those that are left has to tell the name's generation, which was this one's.
+    for (std::uint32_t held = own.held; held != kNoSlot; held = table_.at(held).of_session.next)
+      static_cast<void>(table_.at(held));
+    if (own.staging != kNoSlot && own.staging != slot) static_cast<void>(table_.at(own.staging));
     names_.drop(name);
   }
   const std::uint32_t account = table_.at(slot).account;

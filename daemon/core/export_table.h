@@ -29,7 +29,8 @@ struct Export {
   ChunkList chunks;
   std::uint64_t layout_version = 0;
   Time created = 0;
-  Time ended = 0;  // since when it is remembered: nothing holds it any more
+  Time ended = 0;           // since when it is remembered: nothing holds it any more
+  std::uint64_t order = 0;  // of getting its owner, then of its end, then of being remembered; among all
   ScopeId scope;
   std::unique_ptr<const std::string> metadata;  // none = empty
   std::unique_ptr<ExportLife> life;             // none = a plain one
@@ -51,6 +52,7 @@ struct Export {
   Access access : 2 = Access::kNone;  // the most it gives to anyone
   bool all_sealed : 1 = false;
   bool size_declared : 1 = false;
+  bool chunks_changed : 1 = true;  // since they were recorded
 
   [[nodiscard]] std::uint32_t ticket_count() const { return life == nullptr ? 0 : life->ticket_count; }
   // Its chunks stay when it ends.
@@ -64,7 +66,7 @@ struct Export {
     return state == ExportState::kSuspended ? life->suspended_size : chunks.bytes();
   }
 };
-static_assert(sizeof(Export) <= 144);
+static_assert(sizeof(Export) <= 152);
 
 class ExportTable {
  public:
@@ -95,11 +97,19 @@ class ExportTable {
   // stops the process, since going on could hand out the wrong memory. An ended one loses its name.
   void set_state(std::uint32_t slot, ExportState state);
 
+  // It goes to the front of its owner's list.
+  void note_owned(std::uint32_t slot) { table_.at(slot).order = ++last_order_; }
   // Nothing holds an ended export any more: from now on it is only remembered, for the usual time.
   void remember(std::uint32_t slot, Time now);
   void forget_expired(Time now);
   void forget_ends_of(std::uint32_t account);
   [[nodiscard]] Time next_expiry() const;
+
+  // As it was before a restart, of a name that is found or made. `name_generation`: the last one that is
+  // known to have been given out. False: the id is none, or the name has such an export already. Ended ones
+  // come in their order.
+  [[nodiscard]] bool restore(ExportId id, Export exported, std::string_view name,
+                             std::uint32_t name_generation);
 
   [[nodiscard]] InternTable<Acl>& acls() { return acls_; }
   [[nodiscard]] const InternTable<Acl>& acls() const { return acls_; }
@@ -115,6 +125,7 @@ class ExportTable {
   [[nodiscard]] std::uint64_t ended_held() const { return ended_held_; }  // ended, and not only remembered
 
  private:
+  void line_up(std::uint32_t slot);
   void forget(std::uint32_t slot);
   void erase(std::uint32_t slot);
 
@@ -130,6 +141,7 @@ class ExportTable {
   std::uint64_t remembered_count_ = 0;
   std::uint64_t current_ = 0;
   std::uint64_t ended_held_ = 0;
+  std::uint64_t last_order_ = 0;
 };
 
 [[nodiscard]] KeyedHash::Input input_of(const Acl& acl);

@@ -8,6 +8,7 @@
 #include "core/failure.h"
 #include "core/page.h"
 #include "core/quota.h"
+#include "core/validity_slots.h"
 #include "core/view.h"
 
 namespace hb::core {
@@ -76,6 +77,7 @@ tl::expected<LeaseId, Error> grant(Call& call, SessionId session_id, std::uint32
   lease.exported = export_slot;
   lease.validity_slot = word.slot;
   lease.validity_value = word.value;
+  lease.order = ++core.last_grant;
   lease.acked_step = e.life == nullptr ? 0 : e.life->step;
   lease.access = terms.access;
   lease.level = terms.level;
@@ -91,6 +93,12 @@ tl::expected<LeaseId, Error> grant(Call& call, SessionId session_id, std::uint32
   if (terms.pins) ++core.exports.life_of(export_slot).pinning;
   call.out.emplace_back(SetValidity{session_id, word.slot, lease.current ? word.value : 0});
   return core.leases.id_of(slot);
+}
+
+std::uint32_t word_of(const Core& core, const Lease& lease) {
+  if (!lease.current) return 0;
+  const bool grown = lease.follows && lease.offset + lease.length < core.exports.at(lease.exported).size();
+  return lease.validity_value | (grown ? kGrownBit : 0);
 }
 
 Acquired describe_lease(Core& core, LeaseId id, std::uint32_t max_handles) {

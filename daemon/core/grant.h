@@ -39,6 +39,8 @@ struct Terms {
                                                  const Terms& terms);
 
 // What its holder is told of it. `max_handles` 0: without a page.
+// What its validity word has to be.
+[[nodiscard]] std::uint32_t word_of(const Core& core, const Lease& lease);
 [[nodiscard]] Acquired describe_lease(Core& core, LeaseId id, std::uint32_t max_handles);
 
 }  // namespace hb::core

@@ -31,6 +31,16 @@ std::uint32_t GroupTable::find(ScopeId scope, std::uint32_t uid, std::string_vie
   });
 }
 
+bool GroupTable::restore(GroupId id, Group group) {
+  group.hash = hash_of(group.scope, group.uid, group.name);
+  const bool bears_name = group.phase != GroupPhase::kEnded;
+  if (bears_name && find(group.scope, group.uid, group.name) != kNoSlot) return false;
+  const std::uint32_t hash = group.hash;
+  if (!groups_.emplace_at(id, std::move(group))) return false;
+  if (bears_name) by_name_.insert(hash, id.slot());
+  return true;
+}
+
 void GroupTable::end(std::uint32_t slot, Error why) {
   Group& group = groups_.at(slot);
   by_name_.erase(group.hash, slot);

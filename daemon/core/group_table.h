@@ -59,6 +59,8 @@ class GroupTable {
                                      std::uint64_t attempt);
   // The one that has not ended; of each name there is at most one.
   [[nodiscard]] std::uint32_t find(ScopeId scope, std::uint32_t uid, std::string_view name) const;
+  // As it was before a restart. False: the id is none, or there is one of that name.
+  [[nodiscard]] bool restore(GroupId id, Group group);
   // From now on its name is free.
   void end(std::uint32_t slot, Error why);
   void erase(std::uint32_t slot);  // of an ended one without members
@@ -70,6 +72,7 @@ class GroupTable {
   [[nodiscard]] std::size_t size() const { return groups_.size(); }
   [[nodiscard]] std::size_t meeting() const { return by_name_.size(); }  // those that have not ended
   [[nodiscard]] const SlotTable<Group, GroupId>& table() const { return groups_; }
+  [[nodiscard]] SlotTable<Group, GroupId>& table() { return groups_; }
 
  private:
   [[nodiscard]] std::uint32_t hash_of(ScopeId scope, std::uint32_t uid, std::string_view name) const;

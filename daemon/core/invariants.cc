@@ -96,7 +96,8 @@ Verdict check_export(const Core& core, std::uint32_t slot, const Export& e, Refe
       return check_held(core, slot, e, references);
     case ExportState::kSuspended:
       if (!e.chunks.all().empty()) return text("suspended export ", slot, " has chunks");
-      return check_owner(core, slot, e);
+      if (e.life->lost && !e.life->awaited) return text("nobody awaits the owner of export ", slot);
+      return e.life->awaited && e.session == kNoSlot ? Verdict() : check_owner(core, slot, e);
     case ExportState::kStaging:
       if (!e.chunks.all().empty() || e.leases != kNoSlot || e.metadata || e.acl != 0 || e.placement != 0)
         return text("staging ", slot, " holds something already");
@@ -244,7 +245,9 @@ Verdict check_leases(const Core& core) {
     if (e.scope != session.principal.scope) return text("lease ", slot, " crosses scopes");
     if (!allows(e.access, lease.access)) return text("lease ", slot, " has more access than its export");
     if (lease.layout_version > e.layout_version) return text("lease ", slot, " is ahead of its export");
-    if (lease.current && !can_be_acquired(e.state)) return text("lease ", slot, " is current of what ended");
+    const bool lost = e.state == ExportState::kSuspended && e.life->lost;
+    if (lease.current && !can_be_acquired(e.state) && !lost)
+      return text("lease ", slot, " is current of what ended");
     if (lease.unmap_asked && e.state != ExportState::kSuspended)
       return text("lease ", slot, " is asked to unmap what is not asleep");
     if (lease.validity_value == 0 || (lease.validity_value & kGrownBit) != 0 ||

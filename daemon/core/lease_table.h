@@ -27,6 +27,7 @@ struct Lease {
   std::uint32_t validity_value = 0;
   std::uint32_t pending = kNoSlot;  // what its session has not been told yet, in the event table
   std::uint64_t acked_step = 0;
+  std::uint64_t order = 0;  // of being granted, among all
   Access access = Access::kNone;
   Level level = Level::kNone;
   bool current = true;       // its validity word says so

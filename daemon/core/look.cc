@@ -89,6 +89,9 @@ Outcome show(Call& call, Asker& asker, const ShowRequest& request) {
     shown.chunks.push_back({chunk.start, chunk.size, chunk.allocation, chunk.offset,
                             core.allocations.at(chunk.allocation).size});
   shown.more_chunks = count < rest.size();
+  shown.info.handles.reserve(chunks.size());
+  for (const Chunk& chunk : chunks)
+    shown.info.handles.push_back(core.allocations.at(chunk.allocation).handle);
   return shown;
 }
 

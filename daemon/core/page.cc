@@ -20,7 +20,7 @@ Page build_page(Core& core, const Export& exported, std::uint32_t first, std::ui
   page.read_only = level != Level::kNone;
   page.handle_of.reserve(chunks.size());
   for (const Chunk& chunk : chunks) {
-    Allocation& allocation = core.allocations.at(chunk.allocation);
+    Allocation& allocation = core.allocations.scratch(chunk.allocation);
     if (allocation.page_stamp != stamp) {
       if (page.handles.size() == handles) break;
       allocation.page_stamp = stamp;
@@ -38,7 +38,7 @@ std::uint64_t count_allocations(Core& core, std::span<const Chunk> chunks) {
   const std::uint64_t stamp = core.allocations.next_page_stamp();
   std::uint64_t count = 0;
   for (const Chunk& chunk : chunks) {
-    Allocation& allocation = core.allocations.at(chunk.allocation);
+    Allocation& allocation = core.allocations.scratch(chunk.allocation);
     if (allocation.page_stamp != stamp) ++count;
     allocation.page_stamp = stamp;
   }

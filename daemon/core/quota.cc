@@ -103,9 +103,13 @@ void close_account(Core& core, Session& session) {
 
 std::optional<Error> charge(Core& core, Session& session, Resource resource, std::uint64_t amount) {
   if (auto refused = refuse(core, session, resource, amount)) return refused;
+  charge_again(core, session, resource, amount);
+  return std::nullopt;
+}
+
+void charge_again(Core& core, Session& session, Resource resource, std::uint64_t amount) {
   if (session_limit(resource) != UINT64_MAX) session.charges.of(resource) += amount;
   if (session.account != kNoSlot) core.accounts.add(session.account, resource, amount);
-  return std::nullopt;
 }
 
 void give_back(Core& core, Session& session, Resource resource, std::uint64_t amount) {

@@ -20,6 +20,8 @@ void close_account(Core& core, Session& session);
 // The refusal, or nothing: then it is charged.
 [[nodiscard]] std::optional<Error> charge(Core& core, Session& session, Resource resource,
                                           std::uint64_t amount = 1);
+// What was charged before a restart, whatever the limits are now.
+void charge_again(Core& core, Session& session, Resource resource, std::uint64_t amount = 1);
 void give_back(Core& core, Session& session, Resource resource, std::uint64_t amount = 1);
 // Of what may outlive its session.
 void give_back(Core& core, std::uint32_t account, Resource resource, std::uint64_t amount = 1);

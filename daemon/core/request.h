@@ -56,6 +56,25 @@ struct ChangeRequest {
   std::vector<HandleFacts> handles;  // taken over, as above
 };
 
+// Its descriptors were lost with the daemon that had them; the token says that the rest is true. It is
+// suspended then, and awaits its chunks.
+struct ReofferRequest {
+  ExportId id;
+  std::uint32_t generation = 0;
+  Mac token{};
+  std::string name;
+  std::string metadata;
+  HandleKind kind = HandleKind::kMemfd;
+  Placement placement;
+  std::vector<AclEntry> acl;
+  Lifetime lifetime = Lifetime::kOwner;
+  std::uint64_t linger_ns = 0;
+  Access access = Access::kNone;
+  std::uint64_t max_size = 0;
+  std::uint64_t layout_version = 0;
+  std::uint64_t size = 0;
+};
+
 struct ExportChunksRequest {
   ExportId id;  // of the export that is being sent or changed
   std::uint64_t first = 0;
@@ -233,6 +252,6 @@ using Request =
                  StatusRequest, ChangeRequest, RefreshRequest, RevokeRequest, SuspendRequest, UnmappedRequest,
                  ClaimRequest, MakeTicketRequest, DropTicketRequest, SubscribeRequest, TakeEventsRequest,
                  PublishRequest, WaitStepRequest, AckStepRequest, WaitAcksRequest, JoinRequest, ReadyRequest,
-                 GroupAppendRequest, LeaveRequest, QuotaListRequest>;
+                 GroupAppendRequest, LeaveRequest, QuotaListRequest, ReofferRequest>;
 
 }  // namespace hb::core

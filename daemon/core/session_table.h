@@ -62,6 +62,9 @@ struct Session {
   bool rung = false;         // its doorbell, and it has not taken all events since
   bool events_lost = false;  // there was no room for one: it has to look at everything
   bool ending = false;       // no effect is addressed to it any more
+  std::uint64_t edge = 0;    // the edge's own
+  // Ids of requests that waited when the process before this one died: sent once more, they are new.
+  std::vector<std::uint64_t> parked_before;
   Charges charges;
   std::uint32_t account = kNoSlot;  // none: the admin's
   std::vector<std::unique_ptr<Staging>> stagings;

@@ -34,6 +34,7 @@ struct Ticket {
   std::uint32_t gid = 0;
   std::uint32_t account = kNoSlot;  // the maker's, a reference; none once it has ended
   std::uint32_t timer = kNoSlot;    // in the deadline queue
+  std::uint64_t order = 0;          // of being made, then of its end, among all
   Links of_export;                  // of an ended one: the line of those
   Access access = Access::kNone;
   TicketEnd end = TicketEnd::kNone;
@@ -41,7 +42,10 @@ struct Ticket {
 
 class TicketTable {
  public:
-  [[nodiscard]] std::uint32_t emplace(Ticket ticket) { return table_.emplace(std::move(ticket)); }
+  [[nodiscard]] std::uint32_t emplace(Ticket ticket) {
+    ticket.order = ++last_order_;
+    return table_.emplace(std::move(ticket));
+  }
   [[nodiscard]] const Ticket* find(TicketId id) const { return table_.find(id); }
   [[nodiscard]] Ticket& at(std::uint32_t slot) { return table_.at(slot); }
   [[nodiscard]] const Ticket& at(std::uint32_t slot) const { return table_.at(slot); }
@@ -51,14 +55,18 @@ class TicketTable {
 
   // It stands no more and is only remembered. It is on no export's list any longer.
   void remember(std::uint32_t slot, TicketEnd how);
+  // As it was before a restart; ended ones come in their order. False: the id is none.
+  [[nodiscard]] bool restore(TicketId id, Ticket ticket);
   [[nodiscard]] std::size_t standing() const { return table_.size() - remembered_; }
   [[nodiscard]] std::uint64_t remembered() const { return remembered_; }
 
  private:
+  void line_up(std::uint32_t slot);
   SlotTable<Ticket, TicketId> table_;
   std::uint32_t oldest_ = kNoSlot;
   std::uint32_t youngest_ = kNoSlot;
   std::uint64_t remembered_ = 0;
+  std::uint64_t last_order_ = 0;
 };
 
 }  // namespace hb::core

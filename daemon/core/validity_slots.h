@@ -26,12 +26,20 @@ class ValiditySlots {
   [[nodiscard]] bool taken(std::uint32_t slot) const;
   [[nodiscard]] std::uint32_t in_use() const { return in_use_; }
 
+  // As it was before a restart. False: it is taken, or no slot.
+  [[nodiscard]] bool restore(std::uint32_t slot, std::uint32_t value);
+  // What slots had before is not known any more: their next values are above this one, which is even.
+  void begin_behind(std::uint32_t value);
+  [[nodiscard]] std::uint32_t highest() const { return highest_; }
+
  private:
   // A set bit is a taken slot; in full_ a word without a free one.
   std::vector<std::uint64_t> words_;
   std::vector<std::uint64_t> full_;
   std::vector<std::uint32_t> values_;
   std::uint32_t in_use_ = 0;
+  std::uint32_t floor_ = 0;
+  std::uint32_t highest_ = 0;
 };
 
 }  // namespace hb::core

@@ -41,6 +41,9 @@ void wake(Call& call, std::uint32_t export_slot);  // resumed: its holders are t
 // claim.cc
 [[nodiscard]] Outcome claim(Call& call, Asker& asker, const ClaimRequest& request);
 
+// reoffer.cc
+[[nodiscard]] Outcome reoffer(Call& call, Asker& asker, const ReofferRequest& request);
+
 // ticket.cc
 [[nodiscard]] Outcome make_ticket(Call& call, Asker& asker, const MakeTicketRequest& request);
 [[nodiscard]] Outcome drop_ticket(Call& call, Asker& asker, const DropTicketRequest& request);

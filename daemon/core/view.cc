@@ -92,7 +92,8 @@ ExportInfo info_of(const Core& core, std::uint32_t slot, Time now) {
   if (info.chunks == 0)
     info.chunks = e.state == ExportState::kSuspended ? life.suspended_sizes.size() : life.ended_chunks;
   info.linger_ns = life.linger_ns;
-  if (life.linger_end != kNever && life.linger_end > now) info.linger_left_ns = life.linger_end - now;
+  const std::uint64_t left = life.linger_end != kNever && life.linger_end > now ? life.linger_end - now : 0;
+  (life.awaited ? info.awaited_ns : info.linger_left_ns) = left;
   info.tickets = life.ticket_count;
   info.step = life.step;
   return info;

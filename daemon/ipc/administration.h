@@ -121,9 +121,22 @@ struct AuditWasRead {
   std::uint64_t lost = 0;
 };
 
-using AdminRequest = std::variant<ScopeAdd, ScopeRemove, ScopeList, Reload, CheckPolicy, QuotaSet, AuditRead>;
-using AdminReply =
-    std::variant<ScopeAdded, ScopeRemoved, ScopesListed, Reloaded, PolicyChecked, QuotaWasSet, AuditWasRead>;
+struct Drain {
+  bool off = false;
+  core::SessionId asker;  // the session fills it in
+};
+struct Drained {
+  bool restart_safe = false;
+  std::string reason;
+  std::uint64_t unsafe_exports = 0;
+  std::uint64_t uploads = 0;
+  std::uint64_t sessions_lost = 0;
+};
+
+using AdminRequest =
+    std::variant<ScopeAdd, ScopeRemove, ScopeList, Reload, CheckPolicy, QuotaSet, AuditRead, Drain>;
+using AdminReply = std::variant<ScopeAdded, ScopeRemoved, ScopesListed, Reloaded, PolicyChecked, QuotaWasSet,
+                                AuditWasRead, Drained>;
 
 class Administration {
  public:

@@ -19,6 +19,9 @@ class Doorbell {
   [[nodiscard]] static tl::expected<Made, SysError> make();
 
   Doorbell() = default;  // none
+  // The end that a daemon before this one had.
+  [[nodiscard]] static Doorbell adopt(UniqueFd fd) { return Doorbell(std::move(fd)); }
+  [[nodiscard]] BorrowedFd descriptor() const { return fd_; }
   explicit operator bool() const { return static_cast<bool>(fd_); }
 
   // At most one byte is unread at a time. False: the other end is closed or unusable, and so is this now.

@@ -15,6 +15,7 @@
 #include "ipc/method_table.h"
 #include "observe/log.h"
 #include "os/unread.h"
+#include "restart/crash_point.h"
 #include "wire/limits.h"
 
 namespace hb::ipc {
@@ -28,8 +29,9 @@ core::Time monotonic_now() {
 
 namespace {
 
-core::BrokerConfig with_retries(core::BrokerConfig config) {
+core::BrokerConfig completed(core::BrokerConfig config, const Continuity* continuity) {
   config.retries = true;
+  config.records = continuity != nullptr && continuity->records();
   return config;
 }
 
@@ -64,16 +66,20 @@ std::shared_ptr<const policy::Policy> built_in_policy() {
 }
 
 Engine::Engine(boost::asio::io_context& io, const core::BrokerConfig& config,
-               std::vector<os::DriverRule> drivers, std::shared_ptr<const policy::Policy> policy)
+               std::vector<os::DriverRule> drivers, std::shared_ptr<const policy::Policy> policy,
+               std::unique_ptr<Continuity> continuity)
     : io_(io),
       deadline_(io),
       audit_timer_(io),
-      config_(with_retries(config)),
+      config_(completed(config, continuity.get())),
       drivers_(std::move(drivers)),
       policy_(std::move(policy)),
-      broker_(config_),
+      broker_(std::make_unique<core::Broker>(config_)),
       started_(monotonic_now()),
-      in_flight_(io, config.fd_limit) {}
+      in_flight_(io, config.fd_limit),
+      continuity_(continuity ? std::move(continuity) : std::make_unique<Continuity>()) {
+  continuity_->attach(handles_, in_flight_);
+}
 
 Engine::~Engine() { stop(); }
 
@@ -94,7 +100,7 @@ tl::expected<core::SessionId, core::Error> Engine::connect(const core::Principal
   const Terms terms = terms_of(*policy_, quotas_, principal, live.scope);
   bound.rights = terms.rights;
   bound.limits = terms.limits;
-  auto session = broker_.connect(bound, std::move(process), monotonic_now());
+  auto session = broker_->connect(bound, std::move(process), monotonic_now());
   if (session) sessions_.emplace(*session, std::move(live));
   return session;
 }
@@ -111,7 +117,7 @@ std::uint64_t Engine::set_quotas(policy::SetQuotas quotas,
   set_terms();
   std::uint64_t count = 0;
   for (const auto& [id, live] : sessions_) {
-    const core::Principal* principal = broker_.principal_of(id);
+    const core::Principal* principal = broker_->principal_of(id);
     if (principal != nullptr && !principal->admin && counts(who_of(*principal, live.scope))) ++count;
   }
   return count;
@@ -126,10 +132,10 @@ std::uint64_t Engine::limit_at_the_door(const Scope& scope, std::uint32_t uid,
 
 void Engine::set_terms() {
   for (const auto& [id, live] : sessions_) {
-    const core::Principal* principal = broker_.principal_of(id);
+    const core::Principal* principal = broker_->principal_of(id);
     if (principal == nullptr) continue;
     Terms terms = terms_of(*policy_, quotas_, *principal, live.scope);
-    broker_.set_terms(id, terms.rights, std::move(terms.limits));
+    broker_->set_terms(id, terms.rights, std::move(terms.limits));
   }
 }
 
@@ -140,11 +146,12 @@ std::optional<core::ScopeId> Engine::find_scope(std::string_view name) const {
 }
 
 void Engine::disconnect(core::SessionId session) {
-  const auto found = sessions_.find(session);
-  if (found == sessions_.end()) return;
-  backlogged_.erase(found->second.recipient);
-  sessions_.erase(found);
-  broker_.disconnect(session, monotonic_now(), effects_);
+  // None is there of one that another daemon had and that does not go on here.
+  if (const auto found = sessions_.find(session); found != sessions_.end()) {
+    backlogged_.erase(found->second.recipient);
+    sessions_.erase(found);
+  }
+  broker_->disconnect(session, monotonic_now(), effects_);
   carry_out();
 }
 
@@ -160,18 +167,19 @@ void Engine::apply(core::SessionId session, std::uint64_t request_id, FrameType 
     if (recipient != sessions_.end()) recipient->second.recipient->refuse(request_id, added.error());
     return;
   }
-  broker_.apply(session, request_id, static_cast<std::uint16_t>(type), std::move(request), monotonic_now(),
+  broker_->apply(session, request_id, static_cast<std::uint16_t>(type), std::move(request), monotonic_now(),
                 effects_);
+  restart::crash_point(restart::CrashPoint::kApplied);
   carry_out();
 }
 
 void Engine::add_scope(core::ScopeId scope, const std::string& name, const core::LimitSet& total) {
-  if (broker_.add_scope(scope, name, total)) scopes_.emplace(name, scope);
+  if (broker_->add_scope(scope, name, total)) scopes_.emplace(name, scope);
 }
 
 void Engine::remove_scope(core::ScopeId scope) {
   std::erase_if(scopes_, [scope](const auto& entry) { return entry.second == scope; });
-  broker_.remove_scope(scope, monotonic_now(), effects_);
+  broker_->remove_scope(scope, monotonic_now(), effects_);
   carry_out();
 }
 
@@ -201,6 +209,7 @@ void Engine::carry_out() {
   std::vector<UniqueFd> closing;
   std::vector<Parked> parked;
   std::vector<core::Retry> retries;
+  continuity_->settle(*broker_, effects_);
   for (core::Effect& effect : effects_) {
     if (auto* retry = std::get_if<core::Retry>(&effect)) {
       retries.push_back(std::move(*retry));
@@ -221,6 +230,7 @@ void Engine::carry_out() {
     }
   }
   effects_.clear();
+  restart::crash_point(restart::CrashPoint::kCarriedOut);
   if (!closing.empty()) {
     close_memory(std::move(closing), std::move(parked));
   } else if (last_closed_ != last_batch_) {
@@ -312,9 +322,12 @@ void Engine::send(const core::Reply& reply, std::vector<Parked>* park) {
 
 EdgeCounters Engine::edge_counters(const core::Reply& reply) {
   EdgeCounters counters;
+  if (const auto* shown = std::get_if<core::Shown>(&reply.body)) {
+    counters.shown_unsafe = is_unsafe(shown->info);
+  }
   if (!std::holds_alternative<core::Counters>(reply.body)) return counters;
   counters.uptime_ns = uptime_ns();
-  counters.fds_used = broker_.fds_used();
+  counters.fds_used = broker_->fds_used();
   counters.fds_limit = config_.fd_limit;
   counters.fds_reserve = limits::fd_reserve(config_.fd_limit);
   counters.closing = closer_.closing();
@@ -330,11 +343,12 @@ EdgeCounters Engine::edge_counters(const core::Reply& reply) {
   counters.audit_dropped = written.audit_dropped;
   counters.audit_told = audit_.told();
   counters.sandbox = sandbox_;
+  add_restart_counters(counters);
   return counters;
 }
 
 void Engine::arm_deadline() {
-  const core::Time next = broker_.next_deadline();
+  const core::Time next = broker_->next_deadline();
   if (next == armed_for_) return;
   armed_for_ = next;
   if (next == core::kNever) {
@@ -345,7 +359,7 @@ void Engine::arm_deadline() {
   deadline_.async_wait([this](const boost::system::error_code& error) {
     if (error) return;
     armed_for_ = core::kNever;
-    broker_.tick(monotonic_now(), effects_);
+    broker_->tick(monotonic_now(), effects_);
     carry_out();
   });
 }
@@ -379,7 +393,7 @@ void Engine::arm_audit() {
 
 template <class Request>
 tl::expected<void, EdgeError> Engine::add_read_only_facts(core::SessionId session, Request& request) {
-  const auto candidates = broker_.readonly_candidates(session, request);
+  const auto candidates = broker_->readonly_candidates(session, request);
   request.facts.reserve(candidates.size());
   for (const core::Broker::Candidate& candidate : candidates) {
     const auto level = read_only_level(candidate);

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/broker.h"
+#include "ipc/continuity.h"
 #include "ipc/edge_error.h"
 #include "ipc/far_receive.h"
 #include "ipc/handle_store.h"
@@ -53,6 +54,8 @@ class Recipient {
   virtual void ring() = 0;
   // Of a request that the core was not asked for.
   virtual void refuse(std::uint64_t request_id, const EdgeError& error) = 0;
+  // Its client would go on with a daemon started again, and can.
+  [[nodiscard]] virtual bool outlives() const = 0;
 };
 
 [[nodiscard]] std::shared_ptr<const policy::Policy> built_in_policy();
@@ -60,7 +63,8 @@ class Recipient {
 class Engine {
  public:
   Engine(boost::asio::io_context& io, const core::BrokerConfig& config, std::vector<os::DriverRule> drivers,
-         std::shared_ptr<const policy::Policy> policy = built_in_policy());
+         std::shared_ptr<const policy::Policy> policy = built_in_policy(),
+         std::unique_ptr<Continuity> continuity = nullptr);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
   ~Engine();
@@ -71,12 +75,14 @@ class Engine {
                                                                    core::ProcessInfo process,
                                                                    Recipient& recipient);
   void disconnect(core::SessionId session);
+  // Recorded with the session.
+  void note_edge(core::SessionId session, std::uint64_t edge);
   void apply(core::SessionId session, std::uint64_t request_id, FrameType type, core::Request request);
   void add_scope(core::ScopeId scope, const std::string& name, const core::LimitSet& total);
   // No session of it is left. Everything else that is in it ends.
   void remove_scope(core::ScopeId scope);
   [[nodiscard]] core::Broker::ScopeUse scope_use(core::ScopeId scope) const {
-    return broker_.scope_use(scope).value_or(core::Broker::ScopeUse{});
+    return broker_->scope_use(scope).value_or(core::Broker::ScopeUse{});
   }
   // Sent once all memory that was let go of until now is closed.
   void deliver_after_close(core::SessionId session, const OutFrame& frame);
@@ -92,12 +98,12 @@ class Engine {
   std::uint64_t set_quotas(policy::SetQuotas quotas, const std::function<bool(const policy::Who&)>& counts);
   // Of all principals of it together.
   void set_scope_limits(core::ScopeId scope, const core::LimitSet& total) {
-    broker_.set_scope_limits(scope, total);
+    broker_->set_scope_limits(scope, total);
   }
 
   [[nodiscard]] std::optional<core::AccessExplained> explain(const core::Principal& who,
                                                              const core::NameRef& name) const {
-    return broker_.explain(who, name);
+    return broker_->explain(who, name);
   }
 
   // Before anything but the uid is known: rules for groups do not count.
@@ -136,7 +142,7 @@ class Engine {
 
   // --- descriptor budget ------------------------------------------------------------------------
   // Descriptors of the edge: sessions before their Hello, reopened handles, those being closed.
-  void note_fds(std::int64_t change) { broker_.note_extra_fds(change); }
+  void note_fds(std::int64_t change) { broker_->note_extra_fds(change); }
   [[nodiscard]] bool has_room(std::uint64_t fds) const;
   [[nodiscard]] EdgeError no_fds(const std::string& message) const;
   // `what` could not be made: NO_FDS where descriptors are the reason.
@@ -146,7 +152,44 @@ class Engine {
   [[nodiscard]] ReplyWriter& writer() { return writer_; }
   [[nodiscard]] const core::BrokerConfig& config() const { return config_; }
   [[nodiscard]] std::uint64_t uptime_ns() const { return monotonic_now() - started_; }
-  [[nodiscard]] core::Counters counters() const { return broker_.counters(); }
+  [[nodiscard]] core::Counters counters() const { return broker_->counters(); }
+
+  // --- restarts (engine_restart.cc) ---------------------------------------------------------------
+  [[nodiscard]] Continuity& continuity() { return *continuity_; }
+  [[nodiscard]] Continuity::State continuity_state() const { return continuity_->state(); }
+  // Before anything else, once every scope is added. What is wrong with the records, else empty; then the
+  // broker knows nothing, and gives no id out that one before it gave.
+  [[nodiscard]] std::string restore(const core::RecordSet& records, const core::record::Floors& floors);
+  // Takes those handles that the records know, as they were; the rest stays in `parked`. Those that are
+  // missing.
+  [[nodiscard]] std::vector<core::HandleId> adopt_handles(std::vector<restart::Restored>& parked);
+  // Their exports wait until then for their owners.
+  void lose_handles(const std::vector<core::HandleId>& missing, core::Time until);
+  [[nodiscard]] std::vector<core::Broker::Restored> restored_sessions() const { return broker_->sessions(); }
+  // One of them goes on, with this recipient.
+  void resume(const core::Broker::Restored& session, Recipient& recipient);
+  [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> words_of(core::SessionId session) const {
+    return broker_->words_of(session);
+  }
+  [[nodiscard]] std::vector<core::ExportId> awaited_of(core::SessionId session) const {
+    return broker_->awaited_of(session);
+  }
+  // One has no connection any more: its process may come back until then.
+  void await_owner(core::SessionId session, core::Time until);
+  [[nodiscard]] std::uint64_t awaited() const { return broker_->awaited(); }
+  void lose_events();
+  // No new exports, and no new sessions but the admin's.
+  void set_draining(bool draining) { draining_ = draining; }
+  [[nodiscard]] bool draining() const { return draining_; }
+  // Why the edge does not pass it on.
+  [[nodiscard]] std::optional<EdgeError> refuse_early(core::SessionId session,
+                                                      const core::Request& request) const;
+  struct Losses {  // by a restart now
+    std::uint64_t exports = 0;
+    std::uint64_t uploads = 0;
+    std::uint64_t sessions = 0;
+  };
+  [[nodiscard]] Losses losses(core::SessionId admin);
 
   // --- audit ------------------------------------------------------------------------------------
   // Of what the core does not see: refusals of the edge, what an admin changed.
@@ -178,6 +221,9 @@ class Engine {
   void deliver(const std::vector<Parked>& answers);
   void send(const core::Reply& reply, std::vector<Parked>* park);
   [[nodiscard]] EdgeCounters edge_counters(const core::Reply& reply);
+  [[nodiscard]] std::uint64_t unsafe_exports(core::SessionId admin);
+  [[nodiscard]] bool is_unsafe(const core::ExportInfo& info) const;
+  void add_restart_counters(EdgeCounters& counters) const;
   [[nodiscard]] std::uint64_t numbers_to_receive() const;
   // Of an acquire or a refresh.
   template <class Request>
@@ -198,7 +244,7 @@ class Engine {
   std::shared_ptr<const policy::Policy> policy_;
   policy::SetQuotas quotas_;
   std::uint32_t sandbox_ = 0;
-  core::Broker broker_;
+  std::unique_ptr<core::Broker> broker_;
   HandleStore handles_;
   ReplyWriter writer_;
   core::Effects effects_;               // reused
@@ -212,6 +258,8 @@ class Engine {
   std::uint64_t last_closed_ = 0;  // batch
   Unanswered unanswered_;
   InFlight in_flight_;
+  std::unique_ptr<Continuity> continuity_;
+  bool draining_ = false;
   os::Closer closer_;
 };
 

@@ -26,7 +26,10 @@ tl::expected<std::vector<core::HandleFacts>, Engine::BadHandle> Engine::admit(st
     }
     facts.push_back(*probed);
   }
-  for (std::size_t i = 0; i < fds.size(); ++i) handles_.add(std::move(fds[i]), facts[i]);
+  for (std::size_t i = 0; i < fds.size(); ++i) {
+    handles_.add(std::move(fds[i]), facts[i]);
+    continuity_->expect(facts[i].id);
+  }
   return facts;
 }
 
@@ -73,7 +76,7 @@ void Engine::close_socket(InFlight::Line& line, const Payer& payer, UniqueFd soc
 // --- descriptor budget ----------------------------------------------------------------------------
 
 bool Engine::has_room(std::uint64_t fds) const {
-  return broker_.fds_used() + fds + limits::fd_reserve(config_.fd_limit) <= config_.fd_limit;
+  return broker_->fds_used() + fds + limits::fd_reserve(config_.fd_limit) <= config_.fd_limit;
 }
 
 std::uint64_t Engine::session_budget() const {
@@ -93,10 +96,10 @@ EdgeError Engine::system_error(const std::string& what, const SysError& cause) c
 EdgeError Engine::no_fds(const std::string& message) const {
   EdgeError error =
       edge_error(HB_NO_FDS, message + ": RLIMIT_NOFILE of hipbrokerd is " + std::to_string(config_.fd_limit) +
-                                ", " + std::to_string(broker_.fds_used()) +
+                                ", " + std::to_string(broker_->fds_used()) +
                                 " are in use; ask again with fewer, or raise its LimitNOFILE");
   error.what = "RLIMIT_NOFILE";
-  error.used = broker_.fds_used();
+  error.used = broker_->fds_used();
   error.limit = config_.fd_limit;
   error.who = "hipbrokerd";
   return error;

@@ -14,13 +14,13 @@
 namespace hb::ipc {
 
 bool Engine::frame_fits() const {
-  return broker_.fds_used() + limits::kFrameFds + limits::kReceiveSlack <= config_.fd_limit;
+  return broker_->fds_used() + limits::kFrameFds + limits::kReceiveSlack <= config_.fd_limit;
 }
 
 // No more numbers than the core would let the uid have, so that others still find some while this one's
 // thread waits.
 std::uint64_t Engine::numbers_to_receive() const {
-  const std::uint64_t used = broker_.fds_used() + limits::fd_reserve(config_.fd_limit);
+  const std::uint64_t used = broker_->fds_used() + limits::fd_reserve(config_.fd_limit);
   const std::uint64_t room = config_.fd_limit > used ? config_.fd_limit - used : 0;
   const std::uint64_t others = limits::fds_for_others(config_.fd_limit);
   return room > others ? std::min<std::uint64_t>(room - others, limits::kFrameFds)

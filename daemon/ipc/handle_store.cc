@@ -25,6 +25,25 @@ void HandleStore::add(UniqueFd fd, core::HandleFacts& facts) {
   ++used_;
 }
 
+bool HandleStore::restore(UniqueFd& fd, const core::HandleFacts& facts) {
+  const std::uint32_t index = facts.id.slot();
+  if (index >= slots_.size()) slots_.resize(std::size_t{index} + 1);
+  Slot& slot = slots_[index];
+  if (slot.fd) return false;
+  slot.use = facts.id.use();
+  slot.fd = std::move(fd);
+  slot.facts = facts;
+  ++used_;
+  return true;
+}
+
+void HandleStore::finish_restoring() {
+  free_.clear();
+  for (auto index = static_cast<std::uint32_t>(slots_.size()); index-- > 0;) {
+    if (!slots_[index].fd) free_.push_back(index);
+  }
+}
+
 const HandleStore::Slot* HandleStore::find(core::HandleId id) const {
   if (!id || id.slot() >= slots_.size()) return nullptr;
   const Slot& slot = slots_[id.slot()];

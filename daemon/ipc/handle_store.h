@@ -19,6 +19,10 @@ class HandleStore {
  public:
   // Gives the facts their id.
   void add(UniqueFd fd, core::HandleFacts& facts);
+  // One that a store before this one had, under its id; before anything is added, and then finish_restoring().
+  // False: another has its place, and `fd` is still the caller's.
+  [[nodiscard]] bool restore(UniqueFd& fd, const core::HandleFacts& facts);
+  void finish_restoring();
 
   // Lent until the handle is taken out; null when it has ended.
   [[nodiscard]] const UniqueFd* get(core::HandleId id) const;

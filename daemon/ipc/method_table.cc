@@ -9,7 +9,7 @@ namespace {
 
 // clang-format off
 //                                                    hello  admin  fds    mutat. one-way
-constexpr std::array<Method, 41> kMethods{{
+constexpr std::array<Method, 43> kMethods{{
     {FrameType::kHello, "hello",                      false, false, false, false, false},
     {FrameType::kExport, "export",                    true,  false, true,  true,  false},
     {FrameType::kExportChunks, "export-chunks",       true,  false, true,  true,  false},
@@ -51,6 +51,8 @@ constexpr std::array<Method, 41> kMethods{{
     {FrameType::kQuotaSet, "quota-set",               true,  true,  false, false, false},
     {FrameType::kQuotaList, "quota-list",             true,  false, false, false, false},
     {FrameType::kAuditRead, "audit-read",             true,  true,  false, false, false},
+    {FrameType::kReoffer, "reoffer",                  true,  false, false, true,  false},
+    {FrameType::kDrain, "drain",                      true,  true,  false, false, false},
 }};
 // clang-format on
 

@@ -10,6 +10,9 @@
 
 namespace hb::ipc {
 
+// Of a Hello and its answer: the session outlives the daemon.
+inline constexpr const char* kResumeFeature = "resume";
+
 struct Method {
   FrameType type{};
   const char* name = "";

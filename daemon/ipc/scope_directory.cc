@@ -173,6 +173,24 @@ tl::expected<ScopeSocket, std::string> ScopeDirectories::serve(const std::string
   return bind_in(*directory, path);
 }
 
+tl::expected<ScopeSocket, std::string> ScopeDirectories::adopt(const std::string& name,
+                                                               UniqueFd listening) const {
+  int listens = 0;
+  socklen_t bytes = sizeof listens;
+  if (::getsockopt(listening.get(), SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) != 0 || listens == 0)
+    return tl::unexpected(std::string("what was kept of it is no listening socket"));
+  const auto base = open_base(base_);
+  if (!base) return tl::unexpected(base.error());
+  const std::string path = path_of(name);
+  const auto directory = open_existing(*base, ("scopes/" + name).c_str(), path);
+  if (!directory) return tl::unexpected(directory.error());
+  struct stat status {};
+  if (::fstatat(directory->get(), kSocket, &status, AT_SYMLINK_NOFOLLOW) != 0) return fail(path + "/" + kSocket, "lstat");
+  if (!S_ISSOCK(status.st_mode) || status.st_uid != ::geteuid())
+    return tl::unexpected(shown(path + "/" + kSocket) + owner_and_mode(status) + " is not the daemon's socket");
+  return ScopeSocket{std::move(listening), status.st_dev, status.st_ino};
+}
+
 void ScopeDirectories::leave(const std::string& name, const ScopeSocket& socket) const {
   const auto base = open_base(base_);
   const auto directory = base.and_then(

@@ -34,6 +34,9 @@ class ScopeDirectories {
   // one or the other. What is not the daemon's own is left as it is and refused, in words.
   [[nodiscard]] tl::expected<ScopeSocket, std::string> serve(const std::string& name) const;
 
+  // `listening` was made by serve() in a daemon before this one, and the socket is still where it was.
+  [[nodiscard]] tl::expected<ScopeSocket, std::string> adopt(const std::string& name, UniqueFd listening) const;
+
   // At the daemon's end: the socket goes, the directory stays.
   void leave(const std::string& name, const ScopeSocket& socket) const;
 

@@ -24,8 +24,8 @@ constexpr core::ResourceText kStuck{"quarantine", "descriptors that wait for a c
 
 }  // namespace
 
-Server::Server(boost::asio::io_context& io, Engine& engine)
-    : io_(io), engine_(engine), buffer_(limits::kFrameBytes) {}
+Server::Server(boost::asio::io_context& io, Engine& engine, restart::Inbox inbox)
+    : io_(io), engine_(engine), inbox_(std::move(inbox)) {}
 
 void Server::listen(UniqueFd socket, Door door) {
   listeners_.push_back(std::make_shared<Listener>(io_, std::move(socket), std::move(door), *this));

@@ -17,12 +17,13 @@
 #include "ipc/engine.h"
 #include "ipc/listener.h"
 #include "ipc/session.h"
+#include "restart/inbox.h"
 
 namespace hb::ipc {
 
 class Server : public ListenerHost, public SessionHost {
  public:
-  Server(boost::asio::io_context& io, Engine& engine);
+  Server(boost::asio::io_context& io, Engine& engine, restart::Inbox inbox = {});
 
   void listen(UniqueFd socket, Door door);
   // Its socket is not served any more, and every session of it ends; how many there were.
@@ -31,10 +32,28 @@ class Server : public ListenerHost, public SessionHost {
   void set_administration(Administration* administration) { administration_ = administration; }
   // No new sessions, and every one ends.
   void stop();
+  // The process ends, and the sessions go on with the next one.
+  void leave();
+
+  // --- a start that goes on from an earlier daemon (server_restart.cc) ----------------------------
+  struct Resumption {
+    core::Broker::Restored recorded;
+    UniqueFd socket;
+    Session::Parked parked;
+  };
+  enum class Resumed : std::uint8_t {
+    kGoesOn,
+    kEnded,  // its process has ended; the engine has not heard of that yet
+    kLost,   // something of it is missing; likewise
+  };
+  // Makes the session again; where that cannot be, closes its connection.
+  [[nodiscard]] Resumed resume(Resumption resumption, const Door& door);
+  void announce_resumed(std::uint64_t restarts);
+  void carry_out_left();
 
   [[nodiscard]] bool may_accept(bool admin) override;
   void accepted(UniqueFd socket, const Door& door) override;
-  [[nodiscard]] std::span<std::byte> receive_buffer() override { return buffer_; }
+  [[nodiscard]] restart::Inbox& inbox() override { return inbox_; }
   [[nodiscard]] RequestReader& reader() override { return reader_; }
   [[nodiscard]] Administration* administration() override { return administration_; }
   void log_fault(const observe::Who& who, const std::string& text) override;
@@ -50,7 +69,7 @@ class Server : public ListenerHost, public SessionHost {
 
   boost::asio::io_context& io_;
   Engine& engine_;
-  std::vector<std::byte> buffer_;
+  restart::Inbox inbox_;
   RequestReader reader_;
   std::vector<std::shared_ptr<Listener>> listeners_;
   std::unordered_map<Session*, std::shared_ptr<Session>> sessions_;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "os/process_info.h"
+#include "restart/crash_point.h"
 #include "wire/limits.h"
 #include "wire/name.h"
 
@@ -108,6 +109,7 @@ void Session::end(const std::string& why) {
   pidfd_.close(ignored);
   if (id_) {
     engine_.disconnect(id_);
+    unpark_all();
   } else {
     engine_.note_fds(-static_cast<std::int64_t>(engine_.config().fds_per_session));
   }
@@ -117,6 +119,7 @@ void Session::end(const std::string& why) {
   engine_.unanswered().remove(who(), outbox_.size());
   outbox_.clear();
   page_ = {};
+  keep_page({});
   drop_doorbell();
   words_ = {};
   close_socket(std::move(socket));
@@ -165,7 +168,7 @@ void Session::wait_readable() {
 }
 
 void Session::on_readable() {
-  const std::span<std::byte> buffer = host_.receive_buffer();
+  restart::Inbox& inbox = host_.inbox();
   for (int i = 0; i < limits::kRequestsPerWakeup; ++i) {
     if (!reading()) return;  // flush() or end() goes on
     if (engine_.quarantine_full(payer_)) {
@@ -174,10 +177,14 @@ void Session::on_readable() {
       return end("too many descriptors in quarantine");
     }
     if (receive_elsewhere()) return;  // on_far_packet() goes on
-    auto received = receive_packet(socket_.native_handle(), buffer);
+    inbox.expect(id_.value);
+    auto received = receive_packet(socket_.native_handle(), inbox.buffer());
     if (!received) return end(received.error().text());
-    const auto bytes = std::span<const std::byte>(buffer).first(received->bytes);
-    if (!on_received(std::move(*received), bytes)) return;
+    restart::crash_point(restart::CrashPoint::kReceived);
+    const auto bytes = std::span<const std::byte>(inbox.buffer()).first(received->bytes);
+    const bool more = on_received(std::move(*received), bytes);
+    inbox.done();
+    if (!more) return;
   }
   if (reading()) wait_readable();  // the others have their turn
 }

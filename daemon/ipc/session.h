@@ -16,6 +16,7 @@
 
 #include "ipc/administration.h"
 #include "ipc/doorbell.h"
+#include "ipc/edge_note.h"
 #include "ipc/engine.h"
 #include "ipc/far_receive.h"
 #include "ipc/method_table.h"
@@ -25,6 +26,8 @@
 #include "observe/log.h"
 #include "os/peer_credentials.h"
 #include "os/validity_page.h"
+#include "restart/inbox.h"
+#include "restart/parked.h"
 #include "wire/frame.h"
 #include "wire/packet_socket.h"
 
@@ -36,7 +39,7 @@ class Session;
 class SessionHost {
  public:
   virtual ~SessionHost() = default;
-  [[nodiscard]] virtual std::span<std::byte> receive_buffer() = 0;
+  [[nodiscard]] virtual restart::Inbox& inbox() = 0;
   [[nodiscard]] virtual RequestReader& reader() = 0;
   // Null where the daemon was composed without one.
   [[nodiscard]] virtual Administration* administration() = 0;
@@ -64,9 +67,25 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   [[nodiscard]] tl::expected<void, SysError> adopt(UniqueFd& socket, UniqueFd& pidfd);
 
   void start();
+  // In place of start(), for one that goes on from an earlier daemon: what was recorded of it, and what was
+  // parked for it. False: it has a page or a doorbell that did not come back, and its client would wait for
+  // what nobody says; nothing has happened.
+  struct Parked {
+    UniqueFd page;
+    UniqueFd doorbell;
+  };
+  [[nodiscard]] bool resume(const core::Broker::Restored& recorded, Parked parked);
+  [[nodiscard]] UniqueFd give_back() { return UniqueFd(socket_.release()); }  // then
+  // Tells the client, once the core knows what became of everything.
+  void announce_resumed(std::uint64_t restarts);
+  // A one-way frame that an earlier daemon took out of the socket and did not carry out.
+  void carry_out_left(std::span<const std::byte> frame);
+  // The process ends, the session does not: nothing is told to anybody, nothing closed that could wait.
+  void leave();
   // Its leases, waits and exports of lifetime `owner` end now. `why` is for the log.
   void end(const std::string& why);
 
+  [[nodiscard]] core::SessionId id() const { return id_; }
   [[nodiscard]] std::uint32_t uid() const { return who_.uid; }
   [[nodiscard]] const Scope& scope() const { return *scope_; }
   [[nodiscard]] SessionState state() const { return state_; }
@@ -78,6 +97,7 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   void subscribe(const OutFrame& frame) override;
   void ring() override;
   void refuse(std::uint64_t request_id, const EdgeError& error) override { answer(request_id, error); }
+  [[nodiscard]] bool outlives() const override;
 
  private:
   void set_state(SessionState next);
@@ -104,6 +124,13 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   void enqueue(QueuedFrame frame);
   void deliver_owned(const OutFrame& frame, UniqueFd fd);
   void drop_doorbell();
+  void set_doorbell(Doorbell doorbell);
+  // --- what outlives the daemon (session_restart.cc) ---
+  [[nodiscard]] bool keeps() const;  // this session is one that can
+  [[nodiscard]] restart::ParkedEntry entry(restart::ParkedKind kind) const;
+  [[nodiscard]] bool park_socket();
+  void keep_page(UniqueFd memory);
+  void unpark_all();
   void wait_writable();
   void flush();
   void expect_reader();
@@ -137,7 +164,9 @@ class Session : public Recipient, public std::enable_shared_from_this<Session> {
   InFlight::Line line_;
   std::shared_ptr<FarReceive> far_;  // while a thread receives: nothing else is read
   bool too_many_in_flight_logged_ = false;
+  EdgeNote edge_;
   os::ValidityPage page_;
+  UniqueFd page_memory_;  // of one that outlives the daemon; counted in the engine's budget
   Doorbell doorbell_;                 // counted in the engine's budget while it is there
   std::vector<std::uint32_t> words_;  // of the validity page, until it is made and when it is made again
 };

@@ -76,6 +76,11 @@ void Session::on_hello(const FrameView& frame) {
                                   std::to_string(who_.uid) +
                                   ", as all such do; map it, or run the daemon where it is mapped"));
   }
+  if (engine_.draining() && !principal_.admin) {
+    return fail(request_id, edge_error(HB_BUSY,
+                                       "hipbrokerd is drained before a restart and takes no new sessions; try "
+                                       "again when it was started anew, or hipbrokerctl drain --off"));
+  }
   // Until now the edge counted this session's descriptors, from here on the core does.
   const auto own = static_cast<std::int64_t>(engine_.config().fds_per_session);
   engine_.note_fds(-own);
@@ -90,6 +95,11 @@ void Session::on_hello(const FrameView& frame) {
   id_ = *session;
   set_state(SessionState::kOpen);
   deadline_.cancel();
+  edge_.resumes = hello->resumes;
+  edge_.uid_unknown = !uid_known_;
+  // Parked before it is recorded, and both before the client hears of it: what it hears is true.
+  const bool parked = park_socket();
+  engine_.note_edge(id_, edge_.word());
   HelloAnswer reply;
   reply.version = std::min(hello->highest_version, limits::kHighestVersion);
   reply.broker_id = engine_.config().broker_id;
@@ -98,19 +108,23 @@ void Session::on_hello(const FrameView& frame) {
   reply.admin = principal_.admin;
   reply.uid = who_.uid;
   reply.pid = who_.pid;
+  reply.resumes = parked;
   deliver({request_id, engine_.writer().hello(request_id, reply), {}});
 }
 
 // Asked again (the answer met a client without free descriptors): the page is made anew, and what the session
 // may have cached under the old one counts no more.
 void Session::on_share_page(std::uint64_t request_id) {
-  auto made = os::ValidityPage::make();
+  const bool kept = keeps() && engine_.has_room(1);
+  auto made = os::ValidityPage::make(kept ? os::ValidityPage::Lives::kBeyondIt
+                                          : os::ValidityPage::Lives::kWithProcess);
   if (!made) {
     return answer(request_id, engine_.system_error("the page of validity words", made.error()));
   }
   if (page_) page_.clear(static_cast<std::uint32_t>(words_.size()));
   page_ = std::move(made->page);
   for (std::uint32_t slot = 0; slot < words_.size(); ++slot) page_.store(slot, words_[slot]);
+  if (keeps()) keep_page(std::move(made->memory));
   deliver_owned({request_id, engine_.writer().share_page(request_id), {}}, std::move(made->descriptor));
 }
 
@@ -124,6 +138,7 @@ void Session::on_admin_request(const FrameView& frame) {
   Administration* const administration = host_.administration();
   if (administration == nullptr)
     return answer(request_id, edge_error(HB_UNSUPPORTED, "this daemon has no administration"));
+  if (auto* drain = std::get_if<Drain>(&*request)) drain->asker = id_;
   const auto reply = administration->carry_out(*request);
   if (!reply) return answer(request_id, reply.error());
   if (auto audit = audit_of(*request, *reply)) note(std::move(*audit));
@@ -146,6 +161,10 @@ void Session::on_core_request(const Method& method, const FrameView& frame, std:
     engine_.dispose(std::move(fds), payer_);
     return request.error().status == HB_PROTO ? fail(request_id, request.error())
                                               : answer(request_id, request.error());
+  }
+  if (const auto refused = engine_.refuse_early(id_, *request)) {
+    engine_.dispose(std::move(fds), payer_);
+    return answer(request_id, *refused);
   }
   if (!fds.empty() && !admit_into(*request, request_id, std::move(fds))) return;
   engine_.apply(id_, request_id, method.type, std::move(*request));

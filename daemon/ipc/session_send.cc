@@ -183,15 +183,16 @@ void Session::subscribe(const OutFrame& frame) {
     return answer(frame.request_id, engine_.system_error("the socket that tells of events", made.error()));
   }
   const bool again = static_cast<bool>(doorbell_);
-  drop_doorbell();
-  doorbell_ = std::move(made->doorbell);
-  engine_.note_fds(1);
+  set_doorbell(std::move(made->doorbell));
   deliver_owned(frame, std::move(made->heard));
   if (again) ring();  // what the old one rang for may not have been taken
 }
 
 void Session::ring() {
-  if (doorbell_ && !doorbell_.ring()) engine_.note_fds(-1);
+  if (!doorbell_ || doorbell_.ring()) return;
+  engine_.note_fds(-1);
+  const restart::ParkedEntry gone = entry(restart::ParkedKind::kDoorbell);
+  engine_.continuity().unpark(std::span(&gone, 1));
 }
 
 void Session::drop_doorbell() {

@@ -122,6 +122,8 @@ Result<AdminRequest> request_of(const v1::AuditRead& message) {
   return AdminRequest(AuditRead{message.after(), message.since_unix_ns(), message.max_records()});
 }
 
+Result<AdminRequest> request_of(const v1::Drain& message) { return AdminRequest(Drain{message.off(), {}}); }
+
 template <class Message>
 Result<AdminRequest> read(std::span<const std::byte> body, const char* name) {
   Message message;
@@ -204,6 +206,16 @@ v1::AuditReadReply message_of(const AuditWasRead& read) {
   return out;
 }
 
+v1::DrainReply message_of(const Drained& drained) {
+  v1::DrainReply out;
+  out.set_restart_safe(drained.restart_safe);
+  out.set_reason(drained.reason);
+  out.set_unsafe_exports(drained.unsafe_exports);
+  out.set_uploads(drained.uploads);
+  out.set_sessions_lost(drained.sessions_lost);
+  return out;
+}
+
 }  // namespace
 
 bool is_admin_request(FrameType type) {
@@ -215,6 +227,7 @@ bool is_admin_request(FrameType type) {
     case FrameType::kCheckPolicy:
     case FrameType::kQuotaSet:
     case FrameType::kAuditRead:
+    case FrameType::kDrain:
       return true;
     default:
       return false;
@@ -237,6 +250,8 @@ Result<AdminRequest> read_admin(FrameType type, std::span<const std::byte> body)
       return read<v1::QuotaSet>(body, "QuotaSet");
     case FrameType::kAuditRead:
       return read<v1::AuditRead>(body, "AuditRead");
+    case FrameType::kDrain:
+      return read<v1::Drain>(body, "Drain");
     default:
       return invalid("no request of administration");
   }

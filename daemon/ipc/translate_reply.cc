@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "ipc/method_table.h"
 #include "ipc/translate_reply_parts.h"
 #include "wire/limits.h"
 
@@ -36,6 +37,7 @@ struct ReplyWriter::Messages {
   v1::ReadyReply group_ready;
   v1::GroupAppendReply group_appended;
   v1::QuotaListReply quota_listed;
+  v1::Resumed resumed;
   std::vector<std::byte> buffer = std::vector<std::byte>(limits::kFrameBytes);
 
   v1::ExportReply& message_for(const core::Exported& /*body*/) { return exported; }
@@ -98,7 +100,20 @@ void add(v1::StatusReply* out, const EdgeCounters& counters) {
   out->set_audit_dropped(counters.audit_dropped);
   out->set_audit_told(counters.audit_told);
   out->set_sandbox(counters.sandbox);
+  out->set_restart_safe(counters.restart_safe);
+  out->set_restart_reason(counters.restart_reason);
+  out->set_parked(counters.parked);
+  out->set_parked_limit(counters.parked_limit);
+  out->set_store_entries(counters.store_entries);
+  out->set_store_entries_max(counters.store_entries_max);
+  out->set_records(counters.records);
+  out->set_records_bytes(counters.records_bytes);
+  out->set_awaited(counters.awaited);
+  out->set_restarts(counters.restarts);
+  out->set_draining(counters.draining);
 }
+
+constexpr std::size_t kAwaitedTold = 1024;  // of one Resumed: 10 KiB
 
 }  // namespace
 
@@ -148,6 +163,8 @@ std::span<const std::byte> ReplyWriter::reply(const core::Reply& reply, const Ed
           message.Clear();
           fill(&message, body);
           if constexpr (std::is_same_v<Body, core::Counters>) add(&message, counters);
+          if constexpr (std::is_same_v<Body, core::Shown>)
+            message.mutable_info()->set_restart_unsafe(counters.shown_unsafe);
           return m.frame(header, message);
         }
       },
@@ -169,6 +186,7 @@ std::span<const std::byte> ReplyWriter::hello(std::uint64_t request_id, const He
   message.set_admin(answer.admin);
   message.set_uid(answer.uid);
   message.set_pid(answer.pid);
+  if (answer.resumes) message.add_features(kResumeFeature);
   v1::Limits* bounds = message.mutable_limits();
   bounds->set_frame_bytes(limits::kFrameBytes);
   bounds->set_frame_fds(limits::kFrameFds);
@@ -194,6 +212,19 @@ std::span<const std::byte> ReplyWriter::share_page(std::uint64_t request_id) {
   messages_->share_page.Clear();
   messages_->share_page.set_slots(limits::kSessionLeases);
   return messages_->frame({FrameType::kSharePage, kFlagReply, 1, request_id}, messages_->share_page);
+}
+
+std::span<const std::byte> ReplyWriter::resumed(std::uint64_t restarts,
+                                                const std::vector<core::ExportId>& awaited) {
+  v1::Resumed& message = messages_->resumed;
+  message.Clear();
+  message.set_restarts(restarts);
+  for (const core::ExportId id : awaited) {
+    if (message.awaited_size() == kAwaitedTold) break;
+    message.add_awaited(id.value);
+  }
+  message.set_more_awaited(awaited.size() > kAwaitedTold);
+  return messages_->frame({FrameType::kResumed, kFlagEvent, 0, 0}, message);
 }
 
 void append_handles(const core::ReplyBody& body, std::vector<OutHandle>& out) {

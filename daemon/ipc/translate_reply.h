@@ -27,6 +27,7 @@ struct HelloAnswer {
   bool admin = false;
   std::uint32_t uid = 0;
   std::uint32_t pid = 0;
+  bool resumes = false;  // a daemon started again goes on with this session
 };
 
 // What the core does not know.
@@ -46,6 +47,18 @@ struct EdgeCounters {
   std::uint64_t audit_dropped = 0;
   std::uint64_t audit_told = 0;
   std::uint32_t sandbox = 0;
+  bool restart_safe = false;
+  std::string restart_reason;
+  std::uint64_t parked = 0;
+  std::uint64_t parked_limit = 0;
+  std::uint64_t store_entries = 0;
+  std::uint64_t store_entries_max = 0;
+  std::uint64_t records = 0;
+  std::uint64_t records_bytes = 0;
+  std::uint64_t awaited = 0;
+  std::uint64_t restarts = 0;
+  bool draining = false;
+  bool shown_unsafe = false;  // of the one export that is shown
 };
 
 class ReplyWriter {
@@ -62,6 +75,9 @@ class ReplyWriter {
                                                 std::uint64_t uptime_ns);
   [[nodiscard]] std::span<const std::byte> share_page(
       std::uint64_t request_id);  // one descriptor goes with it
+  // Of the daemon's own accord. `awaited`: exports of the session.
+  [[nodiscard]] std::span<const std::byte> resumed(std::uint64_t restarts,
+                                                   const std::vector<core::ExportId>& awaited);
 
  private:
   struct Messages;

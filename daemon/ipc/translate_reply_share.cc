@@ -78,6 +78,7 @@ void fill(v1::ExportInfo* out, const core::ExportInfo& info) {
   out->set_tickets(info.tickets);
   out->set_descriptors(info.descriptors);
   out->set_step(info.step);
+  out->set_awaited_ns(info.awaited_ns);
 }
 
 void fill(google::protobuf::RepeatedPtrField<v1::Chunk>* out, const core::Page& page, std::uint32_t before) {
@@ -106,6 +107,7 @@ void fill(v1::ExportReply* out, const core::Exported& exported) {
   set_bytes(out->mutable_key(), exported.key);
   set_bytes(out->mutable_secret(), exported.secret);
   out->set_size(exported.size);
+  set_bytes(out->mutable_token(), exported.token);
 }
 
 void fill(v1::AcquireReply* out, const core::Acquired& acquired, std::uint32_t before) {

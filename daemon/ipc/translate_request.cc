@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "ipc/method_table.h"
 #include "ipc/translate_request_parts.h"
 #include "wire/limits.h"
 
@@ -45,105 +46,10 @@ struct RequestReader::Messages {
   v1::Ready ready;
   v1::GroupAppend group_append;
   v1::Leave leave;
+  v1::Reoffer reoffer;
 };
 
 namespace {
-
-Result<core::HandleKind> kind_of(std::uint32_t number) {
-  switch (number) {
-    case 1:
-      return core::HandleKind::kMemfd;
-    case 2:
-      return core::HandleKind::kDmaBuf;
-    case 3:
-      return core::HandleKind::kDriver;
-    default:
-      return tl::unexpected(
-          edge_error(HB_UNSUPPORTED, "handle kind " + std::to_string(number) +
-                                         " is not known to this daemon; it knows 1 (memfd), 2 "
-                                         "(dma-buf) and 3 (a driver's own)"));
-  }
-}
-
-Result<std::vector<core::AclEntry>> acl_of(const google::protobuf::RepeatedPtrField<v1::AclEntry>& acl) {
-  if (static_cast<std::size_t>(acl.size()) > limits::kAclEntries) {
-    return too_much("access list entries", static_cast<std::uint64_t>(acl.size()), limits::kAclEntries);
-  }
-  std::vector<core::AclEntry> result;
-  result.reserve(static_cast<std::size_t>(acl.size()));
-  for (const v1::AclEntry& entry : acl) {
-    core::AclEntry made;
-    if (entry.kind() == v1::AclEntry::UID) {
-      made.kind = core::AclEntry::Kind::kUid;
-    } else if (entry.kind() == v1::AclEntry::GID) {
-      made.kind = core::AclEntry::Kind::kGid;
-    } else {
-      return invalid("access list entry " + std::to_string(result.size()) + " is of kind " +
-                     std::to_string(static_cast<int>(entry.kind())) + ", expected 0 (uid) or 1 (gid)");
-    }
-    const auto access = access_of(entry.access(), "the access of an access list entry");
-    if (!access) return tl::unexpected(access.error());
-    made.id = entry.id();
-    made.access = *access;
-    result.push_back(made);
-  }
-  return result;
-}
-
-Result<core::Placement> placement_of(const v1::Export& message) {
-  core::Placement placement;
-  auto device = device_of(message.device());
-  if (!device) return tl::unexpected(std::move(device.error()));
-  placement.device = std::move(*device);
-  if (static_cast<std::size_t>(message.peers_size()) > limits::kExportPeers)
-    return too_much("peers", static_cast<std::uint64_t>(message.peers_size()), limits::kExportPeers);
-  placement.peers.reserve(static_cast<std::size_t>(message.peers_size()));
-  for (const v1::Device& peer : message.peers()) {
-    auto made = device_of(peer);
-    if (!made) return tl::unexpected(std::move(made.error()));
-    placement.peers.push_back(std::move(*made));
-  }
-  return placement;
-}
-
-Result<core::Request> export_request(const v1::Export& message, std::size_t fd_count) {
-  if (message.name().size() > limits::kNameBytes) {
-    return too_much("name bytes", message.name().size(), limits::kNameBytes);
-  }
-  if (message.metadata().size() > limits::kMetadataBytes) {
-    return too_much("metadata bytes", message.metadata().size(), limits::kMetadataBytes);
-  }
-  auto placement = placement_of(message);
-  if (!placement) return tl::unexpected(std::move(placement.error()));
-  const auto lifetime = lifetime_of(message.lifetime());
-  if (!lifetime) return tl::unexpected(lifetime.error());
-  const auto kind = kind_of(message.handle_kind());
-  if (!kind) return tl::unexpected(kind.error());
-  auto acl = acl_of(message.acl());
-  if (!acl) return tl::unexpected(std::move(acl.error()));
-  auto chunks = chunks_of(message.chunks(), fd_count);
-  if (!chunks) return tl::unexpected(std::move(chunks.error()));
-  core::ExportRequest request;
-  if (message.max_access() != 0) {
-    const auto access = access_of(message.max_access(), "the most any reader may get");
-    if (!access) return tl::unexpected(access.error());
-    request.max_access = *access;
-  }
-  request.name = message.name();
-  request.metadata = message.metadata();
-  request.kind = *kind;
-  request.placement = std::move(*placement);
-  request.acl = std::move(*acl);
-  request.lifetime = *lifetime;
-  request.linger_ns = message.linger_ns();
-  request.total_chunks = message.total_chunks();
-  request.total_size = message.total_size();
-  request.distinct_handles = message.distinct_handles();
-  request.max_size = message.max_size();
-  request.replace = message.replace();
-  request.chunks = std::move(*chunks);
-  return core::Request(std::move(request));
-}
 
 Result<core::Request> acquire_request(const v1::Acquire& message) {
   auto target = target_by_key_or_name(message.target(), "an acquire");
@@ -179,7 +85,7 @@ Result<core::Request> RequestReader::read(FrameType type, std::span<const std::b
   switch (type) {
     case FrameType::kExport:
       return parse(m.exported, body, "Export").and_then([fd_count](const v1::Export* message) {
-        return export_request(*message, fd_count);
+        return request_of(*message, fd_count);
       });
     case FrameType::kExportChunks:
       return parse(m.export_chunks, body, "ExportChunks")
@@ -271,6 +177,8 @@ Result<core::Request> RequestReader::read(FrameType type, std::span<const std::b
       return through(m.group_append, "GroupAppend");
     case FrameType::kLeave:
       return through(m.leave, "Leave");
+    case FrameType::kReoffer:
+      return through(m.reoffer, "Reoffer");
     case FrameType::kQuotaList:
       return parse(m.quota_list, body, "QuotaList").map([](const v1::QuotaList* message) {
         return core::Request(core::QuotaListRequest{message->cursor()});
@@ -285,6 +193,8 @@ Result<core::Request> RequestReader::read(FrameType type, std::span<const std::b
     case FrameType::kCheckPolicy:
     case FrameType::kQuotaSet:
     case FrameType::kAuditRead:
+    case FrameType::kDrain:
+    case FrameType::kResumed:
     case FrameType::kError:
       break;
   }
@@ -306,7 +216,9 @@ Result<HelloRequest> RequestReader::read_hello(std::span<const std::byte> body) 
                       std::to_string(limits::kFeatureBytes) + " bytes and a library name of at most " +
                       std::to_string(limits::kLibraryBytes) + " bytes"));
   }
-  return HelloRequest{hello.lowest_version(), hello.highest_version(), hello.library()};
+  const bool resumes = std::find(hello.features().begin(), hello.features().end(), kResumeFeature) !=
+                       hello.features().end();
+  return HelloRequest{hello.lowest_version(), hello.highest_version(), hello.library(), resumes};
 }
 
 Result<std::string> RequestReader::read_ping(std::span<const std::byte> body) {

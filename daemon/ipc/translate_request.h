@@ -20,6 +20,7 @@ struct HelloRequest {
   std::uint32_t lowest_version = 0;
   std::uint32_t highest_version = 0;
   std::string library;
+  bool resumes = false;  // the client goes on with a daemon that was started again
 };
 
 // Keeps one message of each kind for reuse: parsing into it allocates nothing in the steady state. An error

@@ -55,6 +55,10 @@ template <class Made, class Message>
   return core::Request(std::move(made));
 }
 
+// --- translate_request_export.cc ----------------------------------------------------------------
+[[nodiscard]] Result<core::Request> request_of(const v1::Export& message, std::size_t fd_count);
+[[nodiscard]] Result<core::Request> request_of(const v1::Reoffer& message);
+
 // --- translate_request_life.cc ------------------------------------------------------------------
 [[nodiscard]] Result<core::Request> request_of(const v1::Change& message, std::size_t fd_count);
 [[nodiscard]] Result<core::Request> request_of(const v1::Refresh& message);

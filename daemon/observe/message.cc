@@ -8,7 +8,7 @@
 namespace hb::observe {
 namespace {
 
-constexpr std::array<MessageText, 16> kMessages{{
+constexpr std::array<MessageText, 20> kMessages{{
     {Message::kServes, "serves", "cd73adb59be64c0baa279e920902ee2f"},
     {Message::kStopping, "stopping", "8f022eacabf649fa8e155a99c535a910"},
     {Message::kCannotServe, "cannot-serve", "fe7b3df198e64ad28416448cb276f28e"},
@@ -25,12 +25,16 @@ constexpr std::array<MessageText, 16> kMessages{{
     {Message::kRunsAsRoot, "runs-as-root", "8a9f0c0da3794fa285b23c70145057f4"},
     {Message::kUnreadableLater, "unreadable-later", "b0a2a42e250d407aa48ef1d8404ec2d1"},
     {Message::kLinesLost, "lines-lost", "4d028b1686684b9b8e8e20a72c2e75f4"},
+    {Message::kWentOn, "went-on", "0a291fbe9c4b4e35a0bd7ba19a1391fb"},
+    {Message::kNotRestartSafe, "not-restart-safe", "6040504f7937482bb5d54821d5d073bf"},
+    {Message::kRestoreRemark, "restore-remark", "13a6b9b84a584d1e963e05f9f041a0ed"},
+    {Message::kRecordsLost, "records-lost", "2c3a77ececa94ab0be458bebf66d6858"},
 }};
 
 constexpr bool in_order() {
   for (std::size_t i = 0; i < kMessages.size(); ++i)
     if (static_cast<std::size_t>(kMessages[i].message) != i + 1) return false;
-  return kMessages.size() == static_cast<std::size_t>(Message::kLinesLost);
+  return kMessages.size() == static_cast<std::size_t>(Message::kRecordsLost);
 }
 static_assert(in_order());
 

@@ -30,6 +30,10 @@ enum class Message : std::uint8_t {
   kRunsAsRoot,
   kUnreadableLater,
   kLinesLost,
+  kWentOn,
+  kNotRestartSafe,
+  kRestoreRemark,
+  kRecordsLost,
 };
 
 struct MessageText {

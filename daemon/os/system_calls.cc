@@ -82,6 +82,7 @@ constexpr auto kAllowed = std::to_array<std::string_view>({
     "unlinkat",
     "kcmp",
     "memfd_create",
+    "fallocate",
     // Sockets: the listeners, the sessions, doorbells, the service manager, the journal.
     "accept",
     "accept4",

@@ -16,9 +16,15 @@ namespace hb::os {
 
 class ValidityPage {
  public:
+  enum class Lives : std::uint8_t {
+    kWithProcess,
+    kBeyondIt,  // another process can adopt() its memory
+  };
   // With a word for each lease a session can have. `descriptor` is for the session: close it once it is sent.
   struct Made;
-  [[nodiscard]] static tl::expected<Made, SysError> make();
+  [[nodiscard]] static tl::expected<Made, SysError> make(Lives lives = Lives::kWithProcess);
+  // Of the memory that a process before this one made.
+  [[nodiscard]] static tl::expected<ValidityPage, SysError> adopt(BorrowedFd memory);
 
   ValidityPage() = default;
   ValidityPage(ValidityPage&& other) noexcept;
@@ -35,12 +41,14 @@ class ValidityPage {
   void clear(std::uint32_t slots);
 
  private:
+  [[nodiscard]] static tl::expected<ValidityPage, SysError> map(BorrowedFd memory);
   std::uint32_t* words_ = nullptr;
 };
 
 struct ValidityPage::Made {
   ValidityPage page;
   UniqueFd descriptor;
+  UniqueFd memory;  // with kBeyondIt: for adopt()
 };
 
 }  // namespace hb::os

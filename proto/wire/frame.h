@@ -66,6 +66,9 @@ enum class FrameType : std::uint16_t {
   kQuotaSet = 39,
   kQuotaList = 40,
   kAuditRead = 41,
+  kReoffer = 42,
+  kDrain = 43,
+  kResumed = 44,  // from the daemon, of its own accord
   kError = 0xffff,
 };
 

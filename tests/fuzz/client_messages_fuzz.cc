@@ -3,9 +3,10 @@
 //
 // Any body through the client's decoder: the first byte chooses the message, the rest is the body. What is
 // accepted points into the body, and is the same after being written and read again.
-#include "messages_codec.h"
+#include "messages.h"
 #include "require.h"
 #include "unit/wire/message_values.h"
+#include "wire/message_codec.h"
 
 namespace {
 

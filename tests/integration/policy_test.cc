@@ -29,6 +29,7 @@ ProcessOptions as(std::uint32_t uid) {
 DaemonOptions with_policy(const std::string& policy) {
   DaemonOptions options;
   options.policy = policy;
+  options.store = true;
   return options;
 }
 

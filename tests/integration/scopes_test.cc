@@ -28,6 +28,7 @@ pb::Target by_id(std::uint64_t id) {
 
 class Scopes : public ScopeTest {
  protected:
+  using ScopeTest::ScopeTest;
   UniqueFd object_ = sealed_memfd(kPage, 7);
 
   RawAnswer<pb::ExportReply> exported(RawPeer& peer, const std::string& name, std::uint32_t lifetime = 0) {
@@ -199,7 +200,18 @@ TEST_F(Scopes, B06_LimitsOfTheWholeAndOfEach) {
   EXPECT_EQ(remove("a").reply.exports(), 2u);
 }
 
-TEST_F(Scopes, RemovingOneEndsEverythingInIt) {
+// What persists needs a daemon that keeps it.
+class ScopesWithAStore : public Scopes {
+ protected:
+  ScopesWithAStore() : Scopes(with_a_store()) {}
+  static DaemonOptions with_a_store() {
+    DaemonOptions options = with_everything_allowed();
+    options.store = true;
+    return options;
+  }
+};
+
+TEST_F(ScopesWithAStore, RemovingOneEndsEverythingInIt) {
   const std::string a = made(question("a"));
   std::string kept_key;
   {

@@ -154,6 +154,7 @@ class Persist : public DaemonTest {
   static DaemonOptions allowing(const std::string& policy) {
     DaemonOptions options;
     options.policy = policy;
+    options.store = true;
     return options;
   }
   explicit Persist(const std::string& policy = "") : DaemonTest(allowing(policy)) {}

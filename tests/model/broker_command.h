@@ -53,6 +53,7 @@ enum class Op : std::uint8_t {
   kLeave,
   kTerms,        // the policy is read anew: what a session may
   kRemoveScope,  // and another takes its place
+  kRestart,      // the process dies, and another goes on
   kCount,
 };
 

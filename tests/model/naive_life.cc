@@ -117,7 +117,7 @@ void NaiveModel::tell(std::uint64_t id, EventKind kind, ChunkRun run) {
 void NaiveModel::subscribe(std::uint64_t session) {
   sessions.at(session).subscribed = true;
   sessions.at(session).rung = false;
-  if (!untold(session).empty()) ring(session);
+  if (sessions.at(session).lost || !untold(session).empty()) ring(session);
 }
 
 // What is left to be said of all that happened: of an end only the end, of a sleep only how it stands, and

@@ -45,6 +45,7 @@ struct NaiveSession {
   core::Principal who;
   bool subscribed = false;
   bool rung = false;  // and has not taken all events since
+  bool lost = false;  // it has to look at everything: what happened is not known any more
 };
 
 struct NaiveExport {

@@ -29,6 +29,7 @@ BrokerConfig small_config() {
   config.fd_limit = 60;  // 15 are kept
   config.fd_base = 10;
   config.retries = true;
+  config.records = true;
   config.ended_exports = kRemembered;
   config.ended_export_ns = kRememberedNs;
   return config;
@@ -37,8 +38,11 @@ BrokerConfig small_config() {
 }  // namespace
 
 World::World()
-    : config_(small_config()), broker_(config_), model_(kRemembered, kRememberedNs), now_(1000 * kTick) {
-  broker_.add_scope(ScopeId{scope_}, "other", LimitSet::unlimited());
+    : config_(small_config()),
+      broker_(std::make_unique<Broker>(config_)),
+      model_(kRemembered, kRememberedNs),
+      now_(1000 * kTick) {
+  broker_->add_scope(ScopeId{scope_}, "other", LimitSet::unlimited());
 }
 
 std::string World::step(const Command& c) {
@@ -51,11 +55,24 @@ std::string World::step(const Command& c) {
       disconnect(index);
     } else if (c.op() == Op::kRemoveScope) {
       remove_scope();
+    } else if (c.op() == Op::kRestart) {
+      pass_time();
+      tick();
+      if (c.at(2, 3) == 0)
+        restart(nullptr, {});
+      else
+        crash_next_ = true;
     } else {
+      if (std::exchange(crash_next_, false) && c.op() != Op::kTakeEvents && c.op() != Op::kTerms) {
+        pass_time();
+        tick();
+        crash_after_ = true;
+      }
       if (c.op() == Op::kTick) now_ += c.bytes[2] * kTick;
       pass_time();
       told_time_ = false;
       carry_out(actors_[index], c);
+      crash_after_ = false;
       if (!told_time_) tick();
     }
   }
@@ -122,7 +139,7 @@ void World::set_terms(Actor& actor, const Command& c) {
   LimitSet set = LimitSet::built_in();
   if (c.at(3, 2) == 0) set.set(Resource::kExports, c.rest(3, 2) % 5);
   who.limits = std::make_shared<const LimitSet>(set);
-  broker_.set_terms(actor.session, who.rights, who.limits);
+  broker_->set_terms(actor.session, who.rights, who.limits);
 }
 
 void World::remove_scope() {
@@ -132,10 +149,8 @@ void World::remove_scope() {
   tick();
   model_.end_scope(scope_, now_);
   settle();
-  Effects effects;
-  broker_.remove_scope(ScopeId{scope_}, now_, effects);
-  carry_out(effects);
-  broker_.add_scope(ScopeId{++scope_}, "other", LimitSet::unlimited());
+  run([&](Effects& out) { broker_->remove_scope(ScopeId{scope_}, now_, out); }, {}, nullptr);
+  broker_->add_scope(ScopeId{++scope_}, "other", LimitSet::unlimited());
 }
 
 void World::carry_out(Actor& actor, const Command& c) {
@@ -256,11 +271,15 @@ std::string World::finish() {
 
 void World::connect(const Principal& principal) {
   const bool fits = principal.admin || fds_fit(2);
-  const auto session = broker_.connect(principal, {}, now_);
+  ProcessInfo process;
+  process.pid = static_cast<std::uint32_t>(pids_.size() + 1);
+  const auto session = broker_->connect(principal, process, now_);
   if (session.has_value() != fits) fail("connect should " + std::string(fits ? "work" : "be refused"));
   if (!session) return;
   if (model_.sessions.contains(session->value)) fail("a session id used twice");
   model_.sessions[session->value] = {principal};
+  pids_[session->value] = process.pid;
+  broker_->write_changes(memory_);
   actors_.push_back({*session, 0, {}});
 }
 
@@ -269,9 +288,8 @@ void World::disconnect(std::size_t index) {
   actors_.erase(actors_.begin() + static_cast<std::ptrdiff_t>(index));
   model_.drop_session(session.value, now_);
   settle();
-  Effects effects;
-  broker_.disconnect(session, now_, effects);
-  carry_out(effects);
+  std::erase_if(unanswered_, [&](const auto& entry) { return entry.first.first == session.value; });
+  run([&](Effects& out) { broker_->disconnect(session, now_, out); }, session, nullptr);
 }
 
 }  // namespace hb::test

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "core/broker.h"
 #include "model/broker_command.h"
 #include "model/naive_model.h"
+#include "support/record_memory.h"
 
 namespace hb::test {
 
@@ -41,6 +43,7 @@ class World {
     KeyBytes ticket{};
     NaiveWait joined;  // of a join that was answered with the group
     bool answered = false;
+    std::uint64_t order = 0;  // of being answered
   };
   struct Actor {
     core::SessionId session;
@@ -169,6 +172,16 @@ class World {
   }
   [[nodiscard]] Actor* actor_of(core::SessionId session);
 
+  // --- another process goes on (world_restart.cc) ---------------------------------------------------------
+  // Records what an event changed, and carries its effects out, or dies before it does.
+  void run(const std::function<void(core::Effects&)>& event, core::SessionId session,
+           const core::Request* request);
+  // `again`: it was received, and whoever sent it does not wait for an answer.
+  void restart(const core::Request* again, core::SessionId session);
+  void adopt_handles();
+  void send_unanswered();
+  void forget_news();
+
   // --- picking (world_machine.cc) --------------------------------------------------------------------------
   [[nodiscard]] NaiveAim aim(const Command& c, std::size_t parameter) const;
   [[nodiscard]] NaiveAim aim_by_key(std::uint32_t which) const;
@@ -179,7 +192,8 @@ class World {
   [[nodiscard]] std::uint64_t linger(std::uint32_t which);
 
   core::BrokerConfig config_;
-  core::Broker broker_;
+  std::unique_ptr<core::Broker> broker_;
+  RecordMemory memory_;
   NaiveModel model_;
   core::Time now_;
   std::vector<Actor> actors_;
@@ -187,13 +201,27 @@ class World {
   std::uint64_t scope_ = 1;  // of who is not in the main one
   bool told_time_ = true;    // the core saw an event at now_
 
+  struct Unanswered {
+    core::Request request;  // without handles
+    std::vector<Object> objects;
+    core::Time at = 0;
+    std::uint64_t order = 0;
+  };
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Unanswered> unanswered_;  // by session and request id
+  std::uint64_t sent_ = 0;
+  std::uint64_t answered_ = 0;
+  bool crash_next_ = false;   // after the next command's first event,
+  bool crash_after_ = false;  // of which this is the one
+  bool resending_ = false;
+  std::map<std::uint64_t, std::uint32_t> pids_;  // by session
+
   std::uint64_t lingers_ = 0;
   std::uint64_t last_handle_ = 0;
   std::map<std::uint64_t, std::pair<Object, int>> handles_;  // object, times closed
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> words_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, Judge> expected_;
   std::vector<std::uint64_t> rings_;
-  std::set<std::pair<std::shared_ptr<const core::ProcessInfo>, std::uint64_t>> lease_sets_;
+  std::set<std::pair<std::uint32_t, std::uint64_t>> lease_sets_;  // pid and export
   std::vector<std::pair<NaiveKey, KeyBytes>> keys_;
   std::vector<Secret> secrets_;
   std::vector<std::pair<std::uint64_t, KeyBytes>> tickets_;

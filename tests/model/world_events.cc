@@ -3,6 +3,7 @@
 //
 // Events and steps.
 #include <algorithm>
+#include <utility>
 
 #include "model/world.h"
 #include "model/world_cast.h"
@@ -27,6 +28,12 @@ void World::take_events(Actor& actor, const Command& c) {
     const auto& got = std::get<EventsTaken>(body);
     std::size_t at = 0;
     std::size_t groups = 0;
+    const bool lost = std::exchange(model_.sessions.at(me).lost, false);
+    if (lost) {
+      if (got.events.empty() || got.events.front().kind != EventKind::kLost)
+        return fail("the loss of events is not told");
+      at = 1;
+    }
     for (; groups < news.size() && at < got.events.size(); ++groups) {
       for (const Event& wanted : news[groups]) {
         if (at == got.events.size()) return fail("news of one lease are told in two parts");
@@ -43,8 +50,8 @@ void World::take_events(Actor& actor, const Command& c) {
     if (at != got.events.size()) fail("an event of what did not happen");
     // The news of one lease, which are at most four, come together.
     const std::size_t most = std::max<std::size_t>(r.max_events == 0 ? limits::kEventsPage : r.max_events, 4);
-    if (got.events.size() > most) fail("more events than asked for");
-    if (groups == 0 && !news.empty()) fail("no event where there are some");
+    if (got.events.size() > std::max<std::size_t>(most, lost ? 5 : 0)) fail("more events than asked for");
+    if (groups == 0 && !news.empty() && !lost) fail("no event where there are some");
     if (got.more != (groups < news.size())) fail("more events, or not");
     model_.told(me, groups);
   });

@@ -84,7 +84,7 @@ void World::export_memory(Actor& actor, const Command& c, bool paged) {
     const auto* out = std::get_if<Exported>(&body);
     if (out == nullptr) return fail("export refused: " + std::get<Error>(body).message);
     const std::uint64_t id = out->id.value;
-    if (!ids_.insert(id).second) return fail("an export id used twice");
+    if (!ids_.insert(id).second) return fail("an export id used twice: " + std::to_string(id));
     model_.exports[id] = e;
     expect("received", out->received_chunks, e.chunks.size());
     if (out->complete == paged) fail("complete at the wrong time");

@@ -52,9 +52,8 @@ void World::resend(Actor& actor, const Command& c) {
   Request request = first.request;
   attach(request, first.objects);
   if (!first.answered) return apply(actor.session, id, std::move(request));  // it waits: one answer, later
-  const auto younger = std::count_if(actor.mutating.begin(), actor.mutating.end(), [&](const auto& other) {
-    return other.first > id && other.second.answered;
-  });
+  const auto younger = std::count_if(actor.mutating.begin(), actor.mutating.end(),
+                                     [&](const auto& other) { return other.second.order > first.order; });
   hb_status wanted = first.status;
   if (first.lease != 0) {
     const auto lease = model_.leases.find(first.lease);

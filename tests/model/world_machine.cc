@@ -36,9 +36,7 @@ void World::fail(const std::string& what) {
 }
 
 void World::tick() {
-  Effects effects;
-  broker_.tick(now_, effects);
-  carry_out(effects);
+  run([&](Effects& out) { broker_->tick(now_, out); }, {}, nullptr);
 }
 
 void World::pass_time() {
@@ -64,6 +62,7 @@ void World::send(Actor& actor, Request request, std::vector<Object> objects, Jud
     sent.request = request;
     sent.objects = objects;
   }
+  unanswered_[{actor.session.value, id}] = {request, objects, now_, ++sent_};
   attach(request, objects);
   if (judge) expect_answer(actor.session, id, std::move(judge));
   apply(actor.session, id, std::move(request));
@@ -73,10 +72,10 @@ void World::apply(SessionId session, std::uint64_t id, Request request) {
   std::vector<Broker::Candidate> candidates;
   std::vector<ReadOnlyFact>* facts = nullptr;
   if (auto* acquire = std::get_if<AcquireRequest>(&request)) {
-    candidates = broker_.readonly_candidates(session, *acquire);
+    candidates = broker_->readonly_candidates(session, *acquire);
     facts = &acquire->facts;
   } else if (auto* refresh = std::get_if<RefreshRequest>(&request)) {
-    candidates = broker_.readonly_candidates(session, *refresh);
+    candidates = broker_->readonly_candidates(session, *refresh);
     facts = &refresh->facts;
   }
   for (const Broker::Candidate& candidate : candidates) {
@@ -85,9 +84,8 @@ void World::apply(SessionId session, std::uint64_t id, Request request) {
     facts->push_back({candidate.allocation, handle->second.first.fact()});
   }
   told_time_ = true;
-  Effects effects;
-  broker_.apply(session, id, 7, std::move(request), now_, effects);
-  carry_out(effects);
+  const Request sent = request;
+  run([&](Effects& out) { broker_->apply(session, id, 7, std::move(request), now_, out); }, session, &sent);
 }
 
 void World::carry_out(Effects& effects) {
@@ -119,12 +117,13 @@ void World::carry_out(Effects& effects) {
 
 // A set of leases is told when it begins and when it ends, once each.
 void World::note(const Audit& audit) {
-  const auto set = std::pair(audit.process, audit.exported.value);
+  if (audit.kind > AuditKind::kRevoked) fail("a record that is none of the core");
+  if (resending_ || audit.process == nullptr) return;
+  const auto set = std::pair(audit.process->pid, audit.exported.value);
   if (audit.kind == AuditKind::kAcquired && !lease_sets_.insert(set).second)
     fail("a set of leases told of twice");
   if (audit.kind == AuditKind::kReleased && (lease_sets_.erase(set) != 1 || audit.count == 0))
     fail("the end of a set of leases that never began");
-  if (audit.kind > AuditKind::kRevoked) fail("a record that is none of the core");
 }
 
 void World::judge(const Reply& reply) {
@@ -135,6 +134,7 @@ void World::judge(const Reply& reply) {
   if (found == expected_.end()) return fail("an answer nobody waits for");
   const Judge judge = std::move(found->second);
   expected_.erase(found);
+  unanswered_.erase({reply.session.value, reply.request_id});
   judge(reply.body);
   // The first answer is what a resend must get.
   Actor* actor = actor_of(reply.session);
@@ -142,6 +142,7 @@ void World::judge(const Reply& reply) {
   if (sent == actor->mutating.end() || sent->second.answered) return;
   Sent& first = sent->second;
   first.answered = true;
+  first.order = ++answered_;
   first.status = status_in(reply.body);
   if (const auto* acquired = std::get_if<Acquired>(&reply.body)) {
     first.lease = acquired->lease.value;
@@ -316,8 +317,8 @@ std::uint64_t World::linger(std::uint32_t which) {
 
 void World::compare() {
   if (!expected_.empty()) fail("an answer did not come");
-  if (const std::string broken = check_invariants(broker_); !broken.empty()) fail("invariant: " + broken);
-  const Counters got = broker_.counters();
+  if (const std::string broken = check_invariants(*broker_); !broken.empty()) fail("invariant: " + broken);
+  const Counters got = broker_->counters();
   const auto objects = model_.referenced();
   std::uint64_t current = 0, staged = model_.changes.size(), held = 0, bytes = 0;
   for (const auto& [id, e] : model_.exports) {
@@ -343,7 +344,7 @@ void World::compare() {
   expect("events", got.events_pending,
          model_.losses.size() +
              static_cast<std::uint64_t>(std::count_if(model_.leases.begin(), model_.leases.end(), untold)));
-  expect("descriptors", broker_.fds_used(), fds_used());
+  expect("descriptors", broker_->fds_used(), fds_used());
   std::map<Object, int> open;
   for (const auto& [handle, state] : handles_)
     if (state.second == 0) ++open[state.first];

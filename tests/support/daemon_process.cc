@@ -16,6 +16,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "support/fake_service_manager.h"
 #include "support/fd_census.h"
 #include "support/raw_peer.h"
 #include "support/wait.h"
@@ -34,7 +35,10 @@ std::string daemon_program() {
   return elsewhere != nullptr ? elsewhere : HB_TEST_DAEMON;
 }
 
-DaemonProcess::DaemonProcess(DaemonOptions options) : options_(std::move(options)) {
+std::string crashing_daemon_program() { return HB_TEST_CRASHING_DAEMON; }
+
+DaemonProcess::DaemonProcess(DaemonOptions options)
+    : dir_(options.in_memory ? "/dev/shm" : "/tmp"), options_(std::move(options)) {
   run_dir_ = dir_ / (options_.run_dir.empty() ? "run" : options_.run_dir);
   socket_ = run_dir_ + "/broker.sock";
   admin_socket_ = run_dir_ + "/admin/admin.sock";
@@ -45,6 +49,15 @@ DaemonProcess::DaemonProcess(DaemonOptions options) : options_(std::move(options
     if (::chown(run_dir_.c_str(), *owner, options_.process.gid.value_or(*owner)) != 0)
       throw std::runtime_error("chown of " + run_dir_);
   }
+  if (options_.store) {
+    own_manager_ = std::make_unique<FakeServiceManager>(dir_);
+    options_.manager = own_manager_.get();
+  }
+  if (options_.activated) {
+    std::filesystem::create_directory(run_dir_ + "/admin");
+    options_.manager->listen("broker", socket_);
+    options_.manager->listen("admin", admin_socket_);
+  }
   write_file(dir_ / "hipbrokerd.toml", options_.config);
   // One of this machine must not decide the tests.
   std::filesystem::create_directory(dir_ / "policy");  // not where the configuration is: it is read again
@@ -54,7 +67,7 @@ DaemonProcess::DaemonProcess(DaemonOptions options) : options_(std::move(options
 
 std::vector<std::string> DaemonProcess::command_line() const {
   std::vector<std::string> line{
-      daemon_program(), "--config", dir_ / "hipbrokerd.toml", "--policy", policy_file(), "--socket", socket_};
+      options_.program.empty() ? daemon_program() : options_.program, "--config", dir_ / "hipbrokerd.toml", "--policy", policy_file(), "--socket", socket_};
   line.insert(line.end(), options_.args.begin(), options_.args.end());
   return line;
 }
@@ -63,10 +76,19 @@ void DaemonProcess::start() {
   const UniqueFd out(::open(log_path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   const UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!out || !null) throw std::runtime_error("cannot open " + log_path_);
-  std::vector<std::string> line = options_.through;
-  for (std::string& word : command_line()) line.push_back(std::move(word));
   const int err = options_.stderr_to.get() >= 0 ? options_.stderr_to.get() : out.get();
-  process_ = Process(line, options_.process, {{null.get(), 0}, {out.get(), 1}, {err, 2}});
+  ProcessOptions process = options_.process;
+  std::vector<std::pair<int, int>> inherit{{null.get(), 0}, {out.get(), 1}, {err, 2}};
+  std::vector<std::string> line = options_.through;
+  FakeServiceManager::Launch with;
+  if (options_.manager != nullptr) {
+    with = options_.manager->launch();
+    process.env.insert(process.env.end(), with.env.begin(), with.env.end());
+    inherit.insert(inherit.end(), with.inherit.begin(), with.inherit.end());
+    line.insert(line.end(), with.through.begin(), with.through.end());
+  }
+  for (std::string& word : command_line()) line.push_back(std::move(word));
+  process_ = Process(line, process, inherit);
   const bool ready = poll_until([&] {
     if (process_state(process_.pid()) == 'Z') return true;
     return RawPeer::try_hello(options_.ready_on_admin ? admin_socket_ : socket_);

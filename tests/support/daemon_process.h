@@ -4,6 +4,7 @@
 // The real hipbrokerd on a private directory.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@
 
 namespace hb::test {
 
+class FakeServiceManager;
+
 struct DaemonOptions {
   std::string config;             // TOML besides the socket's path
   std::string policy;             // of the node, TOML; "" = what is built in
@@ -21,7 +24,12 @@ struct DaemonOptions {
   BorrowedFd stderr_to;              // else its log is a file
   std::vector<std::string> through;  // a program, with arguments, that becomes the daemon in the end
   std::optional<std::uint32_t> run_dir_owner;
-  bool ready_on_admin = false;  // where the test itself is not served on the other socket
+  FakeServiceManager* manager = nullptr;  // starts it, with what it stored; outlives the DaemonProcess
+  bool store = false;                     // one of its own in the place of that
+  std::string program;                    // "" = hipbrokerd
+  bool activated = false;                 // that manager opens its two sockets
+  bool in_memory = false;  // its directories are on tmpfs, whatever /tmp is
+  bool ready_on_admin = false;            // where the test itself is not served on the other socket
   std::string run_dir;  // below the private directory, for the daemon to make; "" = "run", made for its uid
 };
 
@@ -29,6 +37,8 @@ class DaemonProcess {
  public:
   // Starts it and waits until it answers a connection. Throws with its log when it does not.
   explicit DaemonProcess(DaemonOptions options = {});
+  // With `store` or `manager`.
+  [[nodiscard]] FakeServiceManager& manager() const { return *options_.manager; }
   ~DaemonProcess();  // SIGTERM; a daemon that does not end, or ends badly, fails the test
 
   [[nodiscard]] pid_t pid() const { return process_.pid(); }
@@ -64,6 +74,7 @@ class DaemonProcess {
 
  private:
   TempDir dir_;
+  std::unique_ptr<FakeServiceManager> own_manager_;
   DaemonOptions options_;
   std::string run_dir_, socket_, admin_socket_, log_path_;
   Process process_;
@@ -77,5 +88,7 @@ struct DaemonRefusal {
 [[nodiscard]] DaemonRefusal run_daemon_to_exit(const std::vector<std::string>& args,
                                                const ProcessOptions& options = {});
 [[nodiscard]] std::string daemon_program();
+// One that ends itself where it is told (crashing_daemon.cc).
+[[nodiscard]] std::string crashing_daemon_program();
 
 }  // namespace hb::test

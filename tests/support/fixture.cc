@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "support/fake_service_manager.h"
 #include "support/fd_census.h"
 
 namespace hb::test {
@@ -24,6 +25,11 @@ std::vector<std::string> minus(const std::vector<std::string>& a, const std::vec
 
 void DaemonTest::SetUp() {
   daemon_ = std::make_unique<DaemonProcess>(options_);
+  if (options_.store) {
+    // What it needs to keep anything at all is there from now on.
+    RawPeer first(daemon_->socket());
+    ASSERT_EQ(first.hello({"resume"}).status, HB_OK);
+  }
   take_baseline();
 }
 
@@ -38,6 +44,7 @@ void DaemonTest::take_baseline() {
   }
   ASSERT_TRUE(poll_until([&] { return daemon().connections() == 0; }));
   baseline_ = daemon().fds();
+  queues_ = queue_ends();
   watched_ = daemon().epoll_entries();
   watched_for_one_ -= watched_;
   ASSERT_TRUE(std::none_of(baseline_.begin(), baseline_.end(), is_pidfd));
@@ -59,10 +66,19 @@ RawPeer DaemonTest::admin_peer() {
   return peer;
 }
 
+std::size_t DaemonTest::queue_ends() const {
+  if (!options_.store) return 0;
+  const std::vector<std::string> names = daemon_->manager().stored_names();
+  return static_cast<std::size_t>(
+      std::count_if(names.begin(), names.end(), [](const std::string& name) { return name[0] == 'q'; }));
+}
+
 std::string DaemonTest::difference(std::size_t sessions) const {
   std::vector<std::string> want = baseline_;
   for (std::size_t i = 0; i < sessions; ++i)
     want.insert(want.end(), one_session_.begin(), one_session_.end());
+  // Both ends of each queue that it has parked descriptors in, once there are some.
+  for (std::size_t queue = queues_; queue < queue_ends(); ++queue) want.push_back("socket");
   std::sort(want.begin(), want.end());
   const std::vector<std::string> have = daemon_->fds();
   const std::size_t watched = daemon_->epoll_entries();

@@ -39,9 +39,11 @@ class DaemonTest : public testing::Test {
 
  private:
   void take_baseline();
+  [[nodiscard]] std::size_t queue_ends() const;
   std::unique_ptr<DaemonProcess> daemon_;
   std::vector<std::string> baseline_;
   std::vector<std::string> one_session_;  // what one idle session adds
+  std::size_t queues_ = 0;
   std::size_t watched_ = 0;               // by the daemon's event loop
   std::size_t watched_for_one_ = 0;       // more of one idle session
 };

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
@@ -79,12 +80,14 @@ Process::Process(const std::vector<std::string>& argv, const ProcessOptions& opt
   pid_ = namespaces.fork();
   if (pid_ < 0) throw std::runtime_error("fork");
   if (pid_ == 0) {
-    // Far from every number that `inherit` may name, and below any limit a test sets.
-    const int exe = ::fcntl(program.get(), F_DUPFD_CLOEXEC, 20);
-    const int out = ::fcntl(writer.get(), F_DUPFD_CLOEXEC, 20);
+    // Above every number that `inherit` names, and below any limit a test sets.
+    int above = 20;
+    for (const auto& [mine, theirs] : inherit) above = std::max(above, theirs + 1);
+    const int exe = ::fcntl(program.get(), F_DUPFD_CLOEXEC, above);
+    const int out = ::fcntl(writer.get(), F_DUPFD_CLOEXEC, above);
     const char* failed = namespaces.enter();  // its own descriptor may have one of those numbers
     std::vector<int> sources;
-    for (const auto& [mine, theirs] : inherit) sources.push_back(::fcntl(mine, F_DUPFD_CLOEXEC, 20));
+    for (const auto& [mine, theirs] : inherit) sources.push_back(::fcntl(mine, F_DUPFD_CLOEXEC, above));
     for (std::size_t i = 0; i < inherit.size(); ++i) ::dup2(sources[i], inherit[i].second);
     for (const auto& [name, value] : options.env)
       value.empty() ? ::unsetenv(name.c_str()) : ::setenv(name.c_str(), value.c_str(), 1);

@@ -137,11 +137,12 @@ bool RawPeer::ends(std::uint64_t limit_ns) {
   }
 }
 
-RawAnswer<pb::HelloReply> RawPeer::hello() {
+RawAnswer<pb::HelloReply> RawPeer::hello(const std::vector<std::string>& features) {
   pb::Hello hello;
   hello.set_lowest_version(limits::kLowestVersion);
   hello.set_highest_version(limits::kHighestVersion);
   hello.set_library("raw peer of the tests");
+  for (const std::string& feature : features) hello.add_features(feature);
   return call<pb::HelloReply>(FrameType::kHello, hello);
 }
 

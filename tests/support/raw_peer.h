@@ -89,7 +89,7 @@ class RawPeer {
     return await<Reply>(send(type, body, fds));
   }
 
-  RawAnswer<pb::HelloReply> hello();
+  RawAnswer<pb::HelloReply> hello(const std::vector<std::string>& features = {});
   RawAnswer<pb::ExportReply> export_fds(const std::string& name, const std::vector<int>& fds,
                                         std::uint64_t chunk_bytes = 4096,
                                         const std::vector<pb::AclEntry>& acl = {});

@@ -13,11 +13,9 @@
 
 namespace hb::test {
 
-TempDir::TempDir() {
-  char name[] = "/tmp/hbtest-XXXXXX";
-  if (::mkdtemp(name) == nullptr) throw std::runtime_error("mkdtemp /tmp/hbtest-XXXXXX failed");
-  path_ = name;
-  if (::chmod(name, 0755) != 0) throw std::runtime_error("chmod of the test directory failed");
+TempDir::TempDir(const std::string& below) : path_(below + "/hbtest-XXXXXX") {
+  if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("mkdtemp " + path_ + " failed");
+  if (::chmod(path_.c_str(), 0755) != 0) throw std::runtime_error("chmod of the test directory failed");
 }
 
 TempDir::~TempDir() {

@@ -10,7 +10,7 @@ namespace hb::test {
 // all it holds.
 class TempDir {
  public:
-  TempDir();
+  explicit TempDir(const std::string& below = "/tmp");
   ~TempDir();
   TempDir(const TempDir&) = delete;
   TempDir& operator=(const TempDir&) = delete;

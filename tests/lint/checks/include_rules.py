@@ -20,6 +20,7 @@ FAMILIES = {
     "spdlog": ("spdlog/",),
     "systemd": ("systemd/",),
     "toml": ("toml++/",),
+    "xxhash": ("xxhash.h",),
 }
 # Of the C++ library: what brings a clock, a thread or I/O. Listed apart because the core has none of them.
 EFFECTS = {
@@ -29,7 +30,7 @@ EFFECTS = {
 
 LIBC_STD = {"libc", "std", "effects"}
 WIRE = {"proto/wire/", "proto/include/"}
-WIRE_VALUES = {f"proto/wire/{name}.h" for name in ("amount", "key", "limits", "name", "expected")} | {
+WIRE_VALUES = {f"proto/wire/{name}.h" for name in ("amount", "key", "limits", "message_field", "name", "expected")} | {
     "proto/include/hipbroker/status.h"
 }
 TYPES_IDS = {"daemon/core/types.h", "daemon/core/ids.h"}
@@ -46,12 +47,16 @@ TABLE = {
     | WIRE_VALUES
     | {"daemon/core/resource.h", "daemon/core/rights.h", "daemon/conf/", "std", "expected"},
     "daemon/os/": WIRE | TYPES_IDS | LIBC_STD | {"expected", "systemd"},
+    "daemon/restart/": WIRE
+    | TYPES_IDS
+    | LIBC_STD
+    | {"daemon/core/record.h", "daemon/os/", "expected", "xxhash"},
     "daemon/observe/": LIBC_STD
     | {"daemon/core/effect.h", "daemon/core/types.h", "daemon/core/ids.h", "proto/wire/unique_fd.h", "spdlog", "systemd", "expected"}
     | WIRE_VALUES,
     "daemon/ipc/": LIBC_STD
     | WIRE
-    | {"daemon/core/", "daemon/policy/", "daemon/os/", "daemon/observe/", "asio", "expected"},
+    | {"daemon/core/", "daemon/policy/", "daemon/os/", "daemon/restart/", "daemon/observe/", "asio", "expected"},
     "daemon/app/": LIBC_STD
     | WIRE
     | {"daemon/", "asio", "cli11", "expected", "fmt", "spdlog", "systemd", "toml"},
@@ -69,6 +74,8 @@ TABLE = {
 ONLY = [
     ("daemon/ipc/", "messages", ("translate", "session")),
     ("client/src/", "protozero", ("messages",)),
+    ("proto/wire/", "protozero", ("message_codec",)),
+    ("daemon/restart/", "protozero", ("record_codec",)),
 ]
 
 # Where an include in quotes may lie.
@@ -138,6 +145,7 @@ PLANTED = {
     "daemon/ipc/translate.cc": SPDX + '#include "hipbroker/v1/broker.pb.h"\n',
     "client/src/session.cc": SPDX + "#include <protozero/pbf_reader.hpp>\n#include <boost/asio.hpp>\n",
     "client/probe/a.cc": SPDX + '#include "probe/b.h"\n#include "selftest/c.h"\n#include "session.h"\n',
+    "daemon/restart/a.cc": SPDX + '#include <xxhash.h>\n#include <protozero/pbf_reader.hpp>\n#include <boost/asio.hpp>\n',
     "client/probe/b.h": SPDX,
     "client/src/session.h": SPDX,
     "client/selftest/c.h": SPDX + '#include "session.h"\n#include "wire/unique_fd.h"\n',
@@ -147,4 +155,5 @@ EXPECTED = {
     ("daemon/core/a.cc", 2), ("daemon/core/a.cc", 3), ("daemon/core/b.cc", 2), ("proto/wire/key.h", 2),
     ("daemon/ipc/outbox.cc", 2), ("client/src/session.cc", 2), ("client/src/session.cc", 3),
     ("client/cli/main.cc", 2), ("client/probe/a.cc", 3), ("client/selftest/c.h", 2),
+    ("daemon/restart/a.cc", 3), ("daemon/restart/a.cc", 4),
 }

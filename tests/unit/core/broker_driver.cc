@@ -59,6 +59,20 @@ void BrokerDriver::remove_scope(std::uint64_t scope) {
   settle();
 }
 
+void BrokerDriver::lose_all_handles(std::uint64_t grace_ns) {
+  std::vector<HandleId> all;
+  for (const Broker::Held& held : broker.held()) all.push_back(held.handle);
+  effects.clear();
+  broker.lose_handles(all, now + grace_ns, now, effects);
+  settle();
+}
+
+void BrokerDriver::lose_connection(SessionId session, std::uint64_t grace_ns) {
+  effects.clear();
+  broker.await_owner(session, now + grace_ns, now, effects);
+  settle();
+}
+
 void BrokerDriver::advance(std::uint64_t ns) {
   now += ns;
   effects.clear();

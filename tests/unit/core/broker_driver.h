@@ -34,6 +34,9 @@ class BrokerDriver {
   void disconnect(core::SessionId session);
   void remove_scope(std::uint64_t scope);
   void advance(std::uint64_t ns);  // with a tick
+  // After a restart, so long ago.
+  void lose_all_handles(std::uint64_t grace_ns);
+  void lose_connection(core::SessionId session, std::uint64_t grace_ns);
 
   // Sends, and expects the answer at once.
   core::ReplyBody ask(core::SessionId session, core::Request request);

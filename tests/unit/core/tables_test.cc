@@ -104,7 +104,7 @@ TEST(ValiditySlots, TheLowestFreeSlotIsFoundAcrossGroups) {
   }
 }
 
-TEST(AnswerLog, KeepsTheHighestIds) {
+TEST(AnswerLog, KeepsTheLastAnswers) {
   AnswerLog log;
   for (std::uint64_t id = 1; id <= 20; ++id)
     log.remember(id * 10, 2, Exported{ExportId{id}, 1, 1, 1, true, {}, {}, {}, 0});
@@ -112,9 +112,27 @@ TEST(AnswerLog, KeepsTheHighestIds) {
   EXPECT_TRUE(log.forgotten(40));
   EXPECT_FALSE(log.forgotten(41));
   EXPECT_EQ(std::get<Exported>(log.find(50)->answer).id, ExportId{5});
+  // It waited, and is answered long after younger ones.
   log.remember(45, 2, Error{});
-  EXPECT_EQ(log.find(45), nullptr);
-  EXPECT_TRUE(log.forgotten(45));
+  EXPECT_NE(log.find(45), nullptr);
+  EXPECT_EQ(log.find(50), nullptr);
+  EXPECT_TRUE(log.forgotten(50));
+}
+
+TEST(AnswerLog, IsTheSameAfterARestart) {
+  AnswerLog log;
+  for (std::uint64_t id = 1; id <= 20; ++id) log.remember(id, 2, Error{});
+  EXPECT_EQ(log.take_changed(), 0xffffu);
+  EXPECT_EQ(log.take_changed(), 0u);
+  AnswerLog again;
+  for (std::size_t place = 0; place < log.size(); ++place) EXPECT_TRUE(again.restore(place, log.at(place)));
+  again.restore_forgotten(log.highest_forgotten());
+  EXPECT_FALSE(again.restore(log.size(), log.at(0)));
+  log.remember(21, 2, Error{});
+  again.remember(21, 2, Error{});
+  EXPECT_EQ(log.find(5), nullptr);
+  EXPECT_EQ(again.find(5), nullptr);
+  EXPECT_NE(again.find(6), nullptr);
 }
 
 // Every pair of states against docs/lifecycle.md's table, written down a second time here.

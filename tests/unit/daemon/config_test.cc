@@ -24,6 +24,17 @@ TEST(Config, EmptyIsAllDefaults) {
   EXPECT_TRUE(config->allow_driver.empty());
 }
 
+TEST(Config, GraceIsATimeOfAnHourAtMost) {
+  for (const char* wrong : {"", "30", "s", "-1s", "2h", "61min", "1.5s", "10 s", "5d"})
+    EXPECT_THAT(parse_config("grace = \"" + std::string(wrong) + "\"\n", "f").error(),
+                ElementsAre(HasSubstr("expected a time of at most 1h")))
+        << wrong;
+  EXPECT_EQ(app::parse_grace("500ms"), 500'000'000u);
+  EXPECT_EQ(app::parse_grace("30s"), 30'000'000'000u);
+  EXPECT_EQ(app::parse_grace("1h"), 3'600'000'000'000u);
+  EXPECT_EQ(app::parse_grace("0s"), 0u);
+}
+
 TEST(Config, EveryKey) {
   const auto config = parse_config(R"(socket = "/run/x/broker.sock"
 admin_socket = "/run/x/a/admin.sock"
@@ -31,6 +42,7 @@ policy = "/etc/x/policy.toml"
 log_level = "debug"
 user = "hipbroker"
 sandbox = "off"
+grace = "2min"
 [limits]
 ended_exports = 10
 ended_export_seconds = 20
@@ -51,6 +63,7 @@ allow_driver = ["char 226:128", "anon [amdgpu]"]
   EXPECT_EQ(config->allow_driver[0].minor, 128u);
   EXPECT_EQ(config->allow_driver[1].name, "[amdgpu]");
   EXPECT_EQ(config->policy, "/etc/x/policy.toml");
+  EXPECT_EQ(config->grace_ns, 120'000'000'000u);
 }
 
 TEST(Config, ThePolicyIsAFileThatCanBeReadAgain) {

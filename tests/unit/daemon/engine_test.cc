@@ -50,6 +50,7 @@ class FakeRecipient : public ipc::Recipient {
   }
   void subscribe(const ipc::OutFrame&) override {}
   void ring() override {}
+  [[nodiscard]] bool outlives() const override { return false; }
   void refuse(std::uint64_t request_id, const ipc::EdgeError& error) override {
     refused.emplace_back(request_id, error);
   }

@@ -34,6 +34,33 @@ TEST(HandleStore, AnEndedIdNeverFindsWhatCameAfter) {
   EXPECT_EQ(store.get(core::HandleId::of(99, 1)), nullptr);
 }
 
+TEST(HandleStore, ThoseOfAnEarlierStoreKeepTheirIds) {
+  HandleStore store;
+  core::HandleFacts facts;
+  facts.id = core::HandleId::of(3, 7);
+  UniqueFd memory = sealed_memfd(kPage, 1);
+  const int number = memory.get();
+  ASSERT_TRUE(store.restore(memory, facts));
+  UniqueFd other = sealed_memfd(kPage, 2);
+  EXPECT_FALSE(store.restore(other, facts)) << "its place is taken";
+  EXPECT_TRUE(other);
+  store.finish_restoring();
+  EXPECT_EQ(store.size(), 1u);
+  ASSERT_NE(store.get(facts.id), nullptr);
+  EXPECT_EQ(store.get(facts.id)->get(), number);
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    core::HandleFacts next;
+    store.add(sealed_memfd(kPage, 10 + i), next);
+    EXPECT_NE(next.id.slot(), 3u);
+    EXPECT_EQ(next.id.slot(), i < 3 ? i : i + 1);
+  }
+  std::vector<UniqueFd> out;
+  store.take(facts.id, out);
+  core::HandleFacts again;
+  store.add(sealed_memfd(kPage, 20), again);
+  EXPECT_EQ(again.id, core::HandleId::of(3, 8));
+}
+
 TEST(HandleStore, TheReopeningCannotBeMappedForWriting) {
   HandleStore store;
   core::HandleFacts facts;

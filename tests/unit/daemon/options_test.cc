@@ -104,6 +104,7 @@ TEST(Options, WhatIsWrongWithAnArgumentIsSaidAndEscaped) {
   const std::string longest = "/" + std::string(107, 'x');
   const std::vector<std::pair<std::vector<const char*>, std::vector<const char*>>> cases{
       {{"--socket", ""}, {"--socket is \"\", expected an absolute path"}},
+      {{"--grace", "5"}, {"--grace is \"5\", expected a time"}},
       {{"--sandbox", "yes"}, {"--sandbox is \"yes\", expected on or off"}},
       {{"--user", "--socket", "/x/y"}, {"not together with --socket"}},
       {{"--config", ""}, {"--config is \"\", expected the path of a file"}},

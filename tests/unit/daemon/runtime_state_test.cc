@@ -58,6 +58,20 @@ TEST(RuntimeState, ComesBackAsItWasSaved) {
   EXPECT_EQ(loaded.state, sample()) << read(file);
 }
 
+// What was recorded of a scope goes by its id: the next daemon gives it the same, and nobody else.
+TEST(RuntimeState, ScopesKeepTheirIds) {
+  const TempDir dir;
+  const std::string file = dir / "state.toml";
+  RuntimeState state = sample();
+  state.scopes[0].id = 3;
+  state.scopes[1].id = 9;
+  state.last_scope = 12;
+  ASSERT_TRUE(save_runtime_state(file, state));
+  EXPECT_EQ(load_runtime_state(file).state, state) << read(file);
+  write(file, "[[scope]]\nid = 4\nname = \"a\"\n[[scope]]\nid = 4\nname = \"b\"\n");
+  EXPECT_FALSE(load_runtime_state(file).errors.empty());
+}
+
 TEST(RuntimeState, NoFileIsAnEmptyOne) {
   const TempDir dir;
   const auto loaded = load_runtime_state(dir / "state.toml");

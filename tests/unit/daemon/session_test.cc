@@ -28,7 +28,7 @@ namespace v1 = hipbroker::v1;
 class FakeHost : public ipc::SessionHost {
  public:
   ipc::Administration* administration() override { return nullptr; }
-  std::span<std::byte> receive_buffer() override { return buffer_; }
+  restart::Inbox& inbox() override { return inbox_; }
   ipc::RequestReader& reader() override { return reader_; }
   void log_fault(const observe::Who&, const std::string& text) override { faults += text + "\n"; }
   void log_refusal(const observe::Who&, const std::string&) override {}
@@ -38,7 +38,7 @@ class FakeHost : public ipc::SessionHost {
   bool closed = false;
 
  private:
-  std::vector<std::byte> buffer_ = std::vector<std::byte>(limits::kFrameBytes);
+  restart::Inbox inbox_;
   ipc::RequestReader reader_;
 };
 
@@ -54,6 +54,7 @@ class Deaf : public ipc::Recipient {
   void subscribe(const ipc::OutFrame&) override {}
   void ring() override {}
   void refuse(std::uint64_t, const ipc::EdgeError&) override {}
+  [[nodiscard]] bool outlives() const override { return false; }
   std::vector<ipc::OutHandle> handles;
 };
 

@@ -58,6 +58,33 @@ TEST(ValidityPage, TheReaderCannotWriteOrResize) {
   EXPECT_EQ(::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, again.get(), 0), MAP_FAILED);
 }
 
+// One that outlives its daemon: the next one maps it for writing, a reader still cannot.
+TEST(ValidityPage, IsAdoptedByAnotherProcess) {
+  auto made = os::ValidityPage::make(os::ValidityPage::Lives::kBeyondIt);
+  ASSERT_TRUE(made);
+  ASSERT_TRUE(made->memory);
+  void* readable = ::mmap(nullptr, kBytes, PROT_READ, MAP_SHARED, made->descriptor.get(), 0);
+  ASSERT_NE(readable, MAP_FAILED);
+  const auto* words = static_cast<const volatile std::uint32_t*>(readable);
+  made->page.store(3, 7);
+  made->page = os::ValidityPage();
+  auto page = os::ValidityPage::adopt(made->memory);
+  ASSERT_TRUE(page);
+  EXPECT_EQ(page->load(3), 7u);
+  page->store(3, 8);
+  EXPECT_EQ(words[3], 8u);
+  const int fd = made->descriptor.get();
+  EXPECT_EQ(::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), MAP_FAILED);
+  EXPECT_NE(::mprotect(readable, kBytes, PROT_READ | PROT_WRITE), 0);
+  EXPECT_NE(::ftruncate(fd, 0), 0);
+  EXPECT_NE(::fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE), 0);
+  struct stat status {};
+  ASSERT_EQ(::fstat(fd, &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0400u) << "another uid opens it again for reading at most";
+  ::munmap(readable, kBytes);
+  EXPECT_FALSE(os::ValidityPage::adopt(sealed_memfd(kPage, 1))) << "of another size";
+}
+
 TEST(ValidityPage, MovedFromIsEmpty) {
   auto made = os::ValidityPage::make();
   ASSERT_TRUE(made);

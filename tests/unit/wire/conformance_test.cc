@@ -12,7 +12,8 @@
 #include "counting_new.h"
 #include "hipbroker/v1/broker.pb.h"
 #include "message_values.h"
-#include "messages_codec.h"
+#include "messages.h"
+#include "wire/message_codec.h"
 
 namespace hb::test {
 namespace {

@@ -11,9 +11,9 @@
 #include <protozero/pbf_writer.hpp>
 #include <type_traits>
 
-#include "messages.h"
+#include "wire/message.h"
 
-namespace hb::client::msg {
+namespace hb::msg {
 namespace detail {
 
 using protozero::pbf_wire_type;
@@ -227,4 +227,4 @@ tl::expected<void, DecodeError> decode_into(Bytes body, Message& out) noexcept {
   return {};
 }
 
-}  // namespace hb::client::msg
+}  // namespace hb::msg
