@@ -31,11 +31,16 @@ class Survival(Case):
             policy.write('[[rule]]\nallow = ["persist"]\nuid = [1001]\n')
         run("systemctl", "reload", UNIT)
 
+    def tearDown(self):
+        super().tearDown()
+        for _, number, _ in self.exports():
+            run("hipbrokerctl", "revoke", "--id", str(number), check=False)
+
     def exports(self):
-        return {(row["name"], row["id"], row["generation"]) for row in ctl("ls")["exports"]}
+        return {(row["name"], row["export_id"], row["generation"]) for row in ctl("ls")["exports"]}
 
     def holders(self):
-        return {(row["session_id"], row["process"]["uid"], row["process"]["pid"]) for row in ctl("who")["holders"]}
+        return {(row["lease_id"], row["process"]["uid"], row["process"]["pid"]) for row in ctl("who")["holders"]}
 
     def survives(self, again):
         """Owners, holders, and what nobody owns."""
@@ -89,6 +94,7 @@ class Survival(Case):
         importer = self.importer("owned")
         restart()
         before, entries = self.exports(), stored()
+        self.assertEqual([name for name, _, _ in before], ["owned"])
         for round_ in range(10):
             (restart if round_ % 2 else kill_daemon)()
             self.assertEqual(self.exports(), before)
@@ -112,11 +118,13 @@ class Survival(Case):
         run("hipbrokerctl", "scope", "rm", "job-1")
 
     def test_h_an_owner_that_dies_in_the_gap_is_noticed(self):
-        exporter = self.exporter("owned")
+        exporter, other = self.exporter("owned"), self.exporter("other")
         run("systemctl", "kill", "--signal=STOP", "--kill-who=main", UNIT)
         exporter.kill()
         kill_daemon()
-        wait_for("the end of what it owned", lambda: not self.exports())
+        wait_for("the end of what it owned", lambda: [name for name, _, _ in self.exports()] == ["other"])
+        self.assertEqual(other.ask("ping"), "ok")
+        other.end()
 
     def test_i_a_stop_lets_go(self):
         """systemd 252 keeps nothing over a stop: it is the way to end everything."""
