@@ -29,7 +29,7 @@ target_include_directories(hb_restart SYSTEM PRIVATE ${XXHASH_INCLUDE})
 target_link_libraries(hb_restart PUBLIC hb_os PRIVATE hb_build)
 
 add_library(hb_observe STATIC
-  observe/audit.cc observe/audit_record.cc observe/json.cc observe/log.cc observe/log_line.cc observe/sinks.cc
+  observe/audit.cc observe/audit_record.cc observe/json.cc observe/log.cc observe/log_line.cc observe/message.cc observe/sinks.cc
   observe/writer.cc)
 target_include_directories(hb_observe PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(hb_observe PUBLIC hb_wire PRIVATE spdlog::spdlog Threads::Threads PkgConfig::SYSTEMD hb_build)
@@ -67,4 +67,4 @@ endif()
 
 add_executable(hipbrokerd main.cc)
 target_link_libraries(hipbrokerd PRIVATE hb_app hb_build)
-install(TARGETS hipbrokerd RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS hipbrokerd RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT daemon)

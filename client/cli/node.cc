@@ -56,7 +56,8 @@ void read_unit(const std::string& path, UnitFile& unit) {
 
 UnitFile find_unit(const std::string& root) {
   constexpr const char* kFolders[] = {"/etc/systemd/system/", "/run/systemd/system/",
-                                      "/usr/lib/systemd/system/", "/lib/systemd/system/"};
+                                      "/usr/local/lib/systemd/system/", "/usr/lib/systemd/system/",
+                                      "/lib/systemd/system/"};
   UnitFile unit;
   std::error_code error;
   for (const char* folder : kFolders)

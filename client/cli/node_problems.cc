@@ -98,7 +98,7 @@ void judge_unit(const Node& node, Problems& out) {
                    fmt::format("{}: FileDescriptorStoreMax= is not set: systemd keeps nothing for the daemon "
                                "over a restart",
                                path),
-                   "set FileDescriptorStoreMax=16"});
+                   "set FileDescriptorStoreMax=256 and Environment=HIPBROKER_FD_STORE_MAX=256"});
 }
 
 void judge_places(const Node& node, Problems& out) {

@@ -41,13 +41,15 @@ std::vector<std::string> fitting(const conf::Errors& lines, std::size_t bytes) {
   return out;
 }
 
-void log_all(observe::Level level, const conf::Errors& lines) {
+void log_all(observe::Level level, observe::Message message, const conf::Errors& lines) {
   constexpr std::size_t kLogged = 20;
-  for (std::size_t i = 0; i < std::min(lines.size(), kLogged); ++i) observe::log(level, cut(lines[i]));
+  for (std::size_t i = 0; i < std::min(lines.size(), kLogged); ++i)
+    observe::log(level, message, cut(lines[i]));
   if (lines.size() > kLogged) {
-    observe::log(level, std::to_string(lines.size() - kLogged) +
-                            " more lines were left out; `hipbrokerd "
-                            "--check` prints all");
+    observe::log(level, message,
+                 std::to_string(lines.size() - kLogged) +
+                     " more lines were left out; `hipbrokerd "
+                     "--check` prints all");
   }
 }
 
@@ -65,13 +67,14 @@ ipc::Reloaded PolicyAdministration::reload() {
         " is gone, and without it everybody may do what is usual; write one, or restart for that"});
   }
   if (!loaded) {
-    log_all(observe::Level::kError, loaded.error());
-    observe::log(observe::Level::kError, "the policy was not reloaded, the one before goes on");
+    log_all(observe::Level::kError, observe::Message::kPolicyKept, loaded.error());
+    observe::log(observe::Level::kError, observe::Message::kPolicyKept,
+                 "the policy was not reloaded, the one before goes on");
     out.errors = fitting(loaded.error(), kErrorBytes);
     out.file = escape_for_display(source_.file);
     return out;
   }
-  log_all(observe::Level::kWarning, loaded->warnings);
+  log_all(observe::Level::kWarning, observe::Message::kPolicyRemark, loaded->warnings);
   out.warnings = fitting(loaded->warnings, kWarningBytes);
   out.rules = loaded->policy.rules().size();
   out.overrides = loaded->policy.overrides();

@@ -64,7 +64,7 @@ tl::expected<void, ipc::EdgeError> ScopeAdministration::make(StoredScope& wanted
   auto socket =
       came_back ? directories_.adopt(wanted.name, std::move(listening)) : directories_.serve(wanted.name);
   if (!socket && came_back) {
-    observe::log(observe::Level::kWarning,
+    observe::log(observe::Level::kWarning, observe::Message::kRestoreRemark,
                  "scope " + wanted.name + ": its socket is made anew: " + socket.error());
     socket = directories_.serve(wanted.name);
   }
@@ -91,7 +91,8 @@ tl::expected<void, ipc::EdgeError> ScopeAdministration::make(StoredScope& wanted
 void ScopeAdministration::restore(Restart& restart) {
   for (StoredScope& stored : parts_.state.scopes) {
     if (const auto made = make(stored, restart.take_listener(core::ScopeId{stored.id})); !made)
-      observe::log(observe::Level::kError, made.error().message + "; the scope is not served");
+      observe::log(observe::Level::kError, observe::Message::kScopeNotServed,
+                   made.error().message + "; the scope is not served");
   }
 }
 
@@ -198,7 +199,8 @@ tl::expected<ipc::ScopeRemoved, ipc::EdgeError> ScopeAdministration::remove(cons
   static_cast<void>(forget(name));
   const auto saved = save();
   if (const auto gone = directories_.remove(name, made.socket); !gone)
-    observe::log(observe::Level::kWarning, "scope " + name + ": its directory stays: " + gone.error());
+    observe::log(observe::Level::kWarning, observe::Message::kScopeDirectoryStays,
+                 "scope " + name + ": its directory stays: " + gone.error());
   observe::log(observe::Level::kInfo, "scope " + name + " removed, with " + std::to_string(removed.sessions) +
                                           " sessions and " + std::to_string(removed.exports) + " exports");
   if (!saved) return tl::unexpected(not_saved(name, saved.error()));

@@ -74,7 +74,7 @@ tl::expected<void, Exit> check_user_namespace() {
 tl::expected<void, Exit> become_user(const Settings& settings) {
   if (settings.user.empty()) {
     if (::geteuid() == 0) {
-      observe::log(observe::Level::kWarning,
+      observe::log(observe::Level::kWarning, observe::Message::kRunsAsRoot,
                    "runs as root, and needs nothing of root's: --user NAME, or user = \"NAME\" in the "
                    "configuration, makes it that user once it has started");
     }
@@ -105,7 +105,7 @@ tl::expected<void, Exit> become_user(const Settings& settings) {
   }
   for (const std::string& file : {settings.config_file, settings.policy_source.file}) {
     if (file.empty() || ::access(file.c_str(), R_OK) == 0 || errno == ENOENT) continue;
-    observe::log(observe::Level::kWarning,
+    observe::log(observe::Level::kWarning, observe::Message::kUnreadableLater,
                  name + " cannot read " + shown(file) + ": " + SysError::last("access").text() +
                      "; it was read as root, and cannot be read again: chgrp and chmod g+r it");
   }
@@ -115,7 +115,7 @@ tl::expected<void, Exit> become_user(const Settings& settings) {
 
 tl::expected<os::SandboxState, Exit> enter_sandbox(const Settings& settings) {
   if (!settings.sandbox) {
-    observe::log(observe::Level::kWarning, "sandbox: off, as configured");
+    observe::log(observe::Level::kWarning, observe::Message::kSandboxOff, "sandbox: off, as configured");
     return os::SandboxState();
   }
   auto state = os::enter_sandbox(files_of(settings));
@@ -124,7 +124,7 @@ tl::expected<os::SandboxState, Exit> enter_sandbox(const Settings& settings) {
   }
   observe::log(observe::Level::kInfo, "sandbox: " + state->text());
   for (const std::string& missing : state->missing) {
-    observe::log(observe::Level::kWarning,
+    observe::log(observe::Level::kWarning, observe::Message::kSandboxIncomplete,
                  "sandbox: without " + missing + "; the daemon serves, with less around it");
   }
   return *std::move(state);

@@ -38,7 +38,7 @@ namespace hb::app {
 namespace {
 
 int fail(int code, const std::string& text) {
-  observe::log(observe::Level::kError, text);
+  observe::log(observe::Level::kError, observe::Message::kCannotServe, text);
   return code;
 }
 
@@ -175,8 +175,9 @@ void reload_at(boost::asio::signal_set& hangup, PolicyAdministration& policy, ip
 std::vector<UniqueFd> surplus_of(os::Inherited& inherited, os::DescriptorStore& store) {
   std::vector<UniqueFd> out;
   for (os::Inherited::Surplus& one : inherited.surplus) {
-    observe::log(observe::Level::kWarning, "the service manager keeps \"" + escape_for_display(one.name) +
-                                               "\", which this version does not know: closed");
+    observe::log(observe::Level::kWarning, observe::Message::kRestoreRemark,
+                 "the service manager keeps \"" + escape_for_display(one.name) +
+                     "\", which this version does not know: closed");
     store.count_inherited(one.name, 1);
     if (store.available()) static_cast<void>(store.remove(one.name));
     out.push_back(std::move(one.fd));
@@ -232,7 +233,8 @@ int run_daemon(const Settings& settings) {
     return fail(sandbox.error().code, sandbox.error().lines.front());
   }
   const Writing writing;
-  for (const std::string& line : memory->lost) observe::log(observe::Level::kError, line);
+  for (const std::string& line : memory->lost)
+    observe::log(observe::Level::kError, observe::Message::kRecordsLost, line);
   const bool records = memory->kept.heap.has_value();
   std::vector<UniqueFd> surplus = surplus_of(*inherited, *memory->kept.store);
   auto continuity = std::make_unique<ipc::Continuity>(std::move(memory->kept));
@@ -250,7 +252,8 @@ int run_daemon(const Settings& settings) {
   server.listen(std::move(places->admin.listening), {true});
   const std::string state_file = runtime_state_file(settings.admin_socket);
   LoadedState loaded = load_runtime_state(state_file);
-  for (const std::string& line : loaded.errors) observe::log(observe::Level::kError, line);
+  for (const std::string& line : loaded.errors)
+    observe::log(observe::Level::kError, observe::Message::kStateBroken, line);
   ScopeAdministration scopes(
       {engine, server, loaded.state, state_file, settings.socket.substr(0, settings.socket.rfind('/'))});
   scopes.restore(restart);
@@ -261,7 +264,8 @@ int run_daemon(const Settings& settings) {
   signals.async_wait([&](const boost::system::error_code& error, int number) {
     if (error) return;
     os::notify_stopping();
-    observe::log(observe::Level::kInfo, std::string("stopping: ") + ::sigabbrev_np(number));
+    observe::log(observe::Level::kInfo, observe::Message::kStopping,
+                 std::string("stopping: ") + ::sigabbrev_np(number));
     heartbeat.stop();
     // What is recorded goes on with the next daemon: nothing ends by this one's end.
     if (records) {
@@ -274,18 +278,19 @@ int run_daemon(const Settings& settings) {
     io.stop();
   });
 
-  observe::log(observe::Level::kInfo, ipc::daemon_name() + " serves: " + status + "; descriptors: limit " +
-                                          std::to_string(limit->limit) + ", reserve " +
-                                          std::to_string(limits::fd_reserve(limit->limit)) + ", in use " +
-                                          std::to_string(config->fd_base));
+  observe::log(observe::Level::kInfo, observe::Message::kServes,
+               ipc::daemon_name() + " serves: " + status + "; descriptors: limit " +
+                   std::to_string(limit->limit) + ", reserve " +
+                   std::to_string(limits::fd_reserve(limit->limit)) + ", in use " +
+                   std::to_string(config->fd_base));
   const std::vector<std::string> policy_lines = describe(*settings.policy);
   observe::log(observe::Level::kInfo, "policy: " + policy_lines.front());
   for (std::size_t i = 1; i < policy_lines.size(); ++i)
-    observe::log(observe::Level::kWarning, policy_lines[i]);
+    observe::log(observe::Level::kWarning, observe::Message::kPolicyRemark, policy_lines[i]);
   const std::string went_on = restart.take_over({engine, server, scopes, settings.grace_ns});
-  if (!went_on.empty()) observe::log(observe::Level::kInfo, went_on);
+  if (!went_on.empty()) observe::log(observe::Level::kInfo, observe::Message::kWentOn, went_on);
   if (const auto state = engine.continuity_state(); !state.safe)
-    observe::log(observe::Level::kInfo, "restart-safe: no: " + state.reason);
+    observe::log(observe::Level::kInfo, observe::Message::kNotRestartSafe, "restart-safe: no: " + state.reason);
   heartbeat.start();
   io.run();
   close_place(places->broker);

@@ -19,7 +19,9 @@ namespace {
 using restart::ParkedEntry;
 using restart::ParkedKind;
 
-void warn(const std::string& text) { observe::log(observe::Level::kWarning, text); }
+void warn(const std::string& text) {
+  observe::log(observe::Level::kWarning, observe::Message::kRestoreRemark, text);
+}
 
 template <class Records, class Add>
 void each_scope(const Records& records, Add add) {
@@ -78,7 +80,7 @@ void Restart::restore(const Parts& parts) {
     return;
   }
   continuity_.forget_records();
-  observe::log(observe::Level::kError,
+  observe::log(observe::Level::kError, observe::Message::kRecordsLost,
                "the records of the daemon before do not fit together (" + wrong +
                    "), so nothing of it is known: sessions end, owners that live offer their exports again");
   parts.scopes.add_all();

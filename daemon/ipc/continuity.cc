@@ -208,7 +208,7 @@ void Continuity::note_changed(core::Broker* broker) {
   const auto left_out = lines_.admit(monotonic_now());
   if (!left_out) return;
   said_unsafe_ = unsafe;
-  observe::log(unsafe ? observe::Level::kWarning : observe::Level::kInfo,
+  observe::log(unsafe ? observe::Level::kWarning : observe::Level::kInfo, observe::Message::kNotRestartSafe,
                unsafe ? "a restart would lose something: " + state().reason
                       : std::string("a restart would lose nothing any more"));
 }

@@ -56,7 +56,7 @@ void Listener::pause(const std::string& why) {
   if (last_logged_ == 0 || now - last_logged_ >= kEpisodeNs) {
     last_logged_ = now;
     observe::log(
-        observe::Level::kWarning,
+        observe::Level::kWarning, observe::Message::kDescriptorsShort,
         "new connections wait: " + why + "; they are accepted when a session ends, or raise LimitNOFILE");
   }
   paused_ = true;

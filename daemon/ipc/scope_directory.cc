@@ -53,7 +53,7 @@ tl::expected<UniqueFd, std::string> own_directory(const UniqueFd& parent, const 
     const SysError error = SysError::last("mkdir");
     return tl::unexpected(shown(path) + ": " + error.text() +
                           (error.code == EACCES ? "; the directory above it must be the daemon's user's, as "
-                                                  "RuntimeDirectory=hipbroker makes it"
+                                                  "tmpfiles.d/hipbroker.conf makes it"
                                                 : ""));
   }
   UniqueFd directory(::openat(parent.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

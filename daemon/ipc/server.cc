@@ -136,13 +136,15 @@ void Server::refuse(UniqueFd socket, const Door& door, const Payer& payer, std::
 
 void Server::log_fault(const observe::Who& who, const std::string& text) {
   if (const auto left_out = faults_.admit(monotonic_now())) {
-    observe::log(observe::Level::kWarning, who, with_left_out(text, *left_out));
+    observe::log(observe::Level::kWarning, observe::Message::kSessionFault, who,
+                 with_left_out(text, *left_out));
   }
 }
 
 void Server::log_refusal(const observe::Who& who, const std::string& text) {
   if (const auto left_out = refusals_.admit(monotonic_now())) {
-    observe::log(observe::Level::kWarning, who, with_left_out(text, *left_out));
+    observe::log(observe::Level::kWarning, observe::Message::kConnectionRefused, who,
+                 with_left_out(text, *left_out));
   }
 }
 

@@ -42,13 +42,17 @@ Writer& process_writer() {
   return *writer;
 }
 
-void log(Level level, std::string_view text) {
-  if (is_told(level)) process_writer().put(std::make_shared<LogLine>(level, std::string(text)));
+void log(Level level, Message message, std::string_view text) {
+  if (is_told(level)) process_writer().put(std::make_shared<LogLine>(level, message, std::string(text)));
 }
 
-void log(Level level, const Who& who, std::string_view text) {
-  if (is_told(level)) process_writer().put(std::make_shared<LogLine>(level, who, std::string(text)));
+void log(Level level, Message message, const Who& who, std::string_view text) {
+  if (is_told(level)) process_writer().put(std::make_shared<LogLine>(level, message, who, std::string(text)));
 }
+
+void log(Level level, std::string_view text) { log(level, Message::kNone, text); }
+
+void log(Level level, const Who& who, std::string_view text) { log(level, Message::kNone, who, text); }
 
 std::optional<std::uint64_t> Throttle::admit(std::uint64_t now) {
   constexpr std::uint64_t kPeriodNs = 10'000'000'000;

@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "observe/message.h"
+
 namespace hb::observe {
 
 enum class Level : std::uint8_t { kDebug, kInfo, kWarning, kError };
@@ -23,6 +25,7 @@ void start_log(Level level);
 class Writer;
 [[nodiscard]] Writer& process_writer();
 void log(Level level, std::string_view text);
+void log(Level level, Message message, std::string_view text);
 
 // Who a line is about. `command` is escaped already.
 struct Who {
@@ -31,6 +34,7 @@ struct Who {
   std::string command;
 };
 // "uid 1000, pid 42 (python3): text"
+void log(Level level, Message message, const Who& who, std::string_view text);
 void log(Level level, const Who& who, std::string_view text);
 
 // For lines that a peer can cause: some are let through in each period, the rest are counted and the count is

@@ -47,8 +47,8 @@ std::string text_of(const Who& who) {
 
 }  // namespace
 
-LogLine::LogLine(Level level, const Who& who, std::string text)
-    : level_(level), text_(text_of(who) + ": " + std::move(text)), who_(who) {}
+LogLine::LogLine(Level level, Message message, const Who& who, std::string text)
+    : level_(level), message_(message), text_(text_of(who) + ": " + std::move(text)), who_(who) {}
 
 std::size_t LogLine::bytes() const {
   return sizeof *this + text_.capacity() + (who_ ? who_->command.capacity() : 0);
@@ -65,6 +65,7 @@ std::string LogLine::line() const {
 
 std::vector<std::string> LogLine::fields() const {
   std::vector<std::string> out{"MESSAGE=" + text_, "PRIORITY=" + std::to_string(priority_of(level_))};
+  if (message_ != Message::kNone) out.push_back("MESSAGE_ID=" + std::string(message_id(message_)));
   if (!who_) return out;
   out.push_back("HIPBROKER_UID=" + std::to_string(who_->uid));
   if (who_->pid != 0) out.push_back("HIPBROKER_PID=" + std::to_string(who_->pid));

@@ -72,7 +72,8 @@ void Writer::State::count_lost(Stream stream) {
 // The gap is told in its place, between what was written before it and after it.
 std::shared_ptr<const Writable> Writer::State::next() {
   if (untold.any() && told_behind == 0)
-    return std::make_shared<LogLine>(Level::kWarning, lost_text(std::exchange(untold, {}), sink->name()));
+    return std::make_shared<LogLine>(Level::kWarning, Message::kLinesLost,
+                                     lost_text(std::exchange(untold, {}), sink->name()));
   auto first = std::move(queue.front());
   queue.pop_front();
   bytes -= first->bytes();

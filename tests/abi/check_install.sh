@@ -38,6 +38,9 @@ cmake --install "$build" --prefix "$whole" >"$work/log" 2>&1 || { cat "$work/log
 unset LD_LIBRARY_PATH
 "$whole/bin/hipbrokerctl" --version
 "$whole/bin/hipbrokerd" --version
+# The unit starts the program of the same tree.
+grep -qx "ExecStart=$whole/bin/hipbrokerd" "$whole/lib/systemd/system/hipbrokerd.service" ||
+  { echo 'hipbrokerd.service was not installed, or starts another program'; exit 1; }
 find "$whole" -name hipbroker-probe -perm -u+x | grep -q . || { echo 'hipbroker-probe was not installed'; exit 1; }
 # It finds its daemon, and the library its helper, in the place it was moved to.
 XDG_CACHE_HOME=$work/cache TMPDIR=$work HIPBROKER_HIP_RUNTIME=$build/tests/fake_hip/v7/libamdhip64.so.7 \

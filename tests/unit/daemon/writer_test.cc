@@ -3,6 +3,7 @@
 #include "observe/writer.h"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -210,8 +211,18 @@ TEST(LineSink, WaitsForANonBlockingPipe) {
   EXPECT_TRUE(taken);
 }
 
+TEST(LogLine, WhatAsksForSomethingHasAnId) {
+  const observe::LogLine line(observe::Level::kWarning, observe::Message::kLinesLost, "lost");
+  const std::string id(observe::message_id(observe::Message::kLinesLost));
+  EXPECT_EQ(id.size(), 32u);
+  EXPECT_THAT(line.fields(), testing::Contains("MESSAGE_ID=" + id));
+  const observe::LogLine detail(observe::Level::kInfo, observe::Message::kNone, "said");
+  EXPECT_THAT(detail.fields(), testing::Not(testing::Contains(testing::StartsWith("MESSAGE_ID="))));
+}
+
 TEST(LogLine, LineAndFields) {
-  const observe::LogLine line(observe::Level::kWarning, observe::Who{7, 0, "sh"}, "refused");
+  const observe::LogLine line(observe::Level::kWarning, observe::Message::kNone, observe::Who{7, 0, "sh"},
+                              "refused");
   EXPECT_NE(line.line().find(" warning uid 7, pid unknown (sh): refused"), std::string::npos) << line.line();
   EXPECT_EQ(line.fields(), (std::vector<std::string>{"MESSAGE=uid 7, pid unknown (sh): refused", "PRIORITY=4",
                                                      "HIPBROKER_UID=7", "HIPBROKER_COMMAND=sh"}));
