@@ -290,7 +290,8 @@ int run_daemon(const Settings& settings) {
   const std::string went_on = restart.take_over({engine, server, scopes, settings.grace_ns});
   if (!went_on.empty()) observe::log(observe::Level::kInfo, observe::Message::kWentOn, went_on);
   if (const auto state = engine.continuity_state(); !state.safe)
-    observe::log(observe::Level::kInfo, observe::Message::kNotRestartSafe, "restart-safe: no: " + state.reason);
+    observe::log(observe::Level::kInfo, observe::Message::kNotRestartSafe,
+                 "restart-safe: no: " + state.reason);
   heartbeat.start();
   io.run();
   close_place(places->broker);
