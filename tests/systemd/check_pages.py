@@ -52,7 +52,8 @@ def functions():
 
 def headers():
     shipped = {path.name for path in (ROOT / "client/include/hipbroker").glob("*.h")}
-    return missing("hipbroker.3 lacks header", shipped, re.findall(r"<hipbroker/(\w+\.h)>", page("hipbroker.3")))
+    installed = re.findall(r"include/hipbroker/(\w+\.h)\b", text("client/CMakeLists.txt"))
+    return missing("client/CMakeLists.txt does not install", shipped, installed) + missing("hipbroker.3 lacks header", shipped, re.findall(r"<hipbroker/(\w+\.h)>", page("hipbroker.3")))
 
 
 def messages():
