@@ -12,6 +12,7 @@
 
 #include "diagnosis.h"
 #include "exit_codes.h"
+#include "format.h"
 #include "sandbox_view.h"
 
 namespace hb::cli {
