@@ -7,8 +7,8 @@ check_abi.py LIBRARY           programs linked against the recorded interface ru
 check_abi.py LIBRARY --seen    changes that break programs are found, and those that do not are let through
 check_abi.py LIBRARY --renew   records the interface, after a change that is meant
 
-Functions may come, and members at the end of structs that begin with their own size; anything else is a change that
-breaks programs. Needs abidw and abidiff, and a library with debug information."""
+Functions may come, and members at the end of structs that begin with their own size, or that the library makes and shows
+one at a time; anything else is a change that breaks programs. Needs abidw and abidiff, and a library with debug information."""
 
 import pathlib
 import re
@@ -21,6 +21,8 @@ ROOT = HERE.parents[1]
 BASELINE = HERE / "baseline/libhipbroker.so.0.abi"
 HEADERS = [ROOT / "client/include", ROOT / "proto/include"]
 SIZED = re.compile(r"typedef struct (hb_\w+) \{\s*size_t size;")
+# Made by the library alone and shown one at a time: no program has an array of them, or one of its own.
+SHOWN = re.compile(r"^HB_API const (hb_\w+)\* hb_\w+_(?:at|runtime|export)\(", re.MULTILINE)
 
 
 def record(library):
@@ -34,11 +36,12 @@ def record(library):
 
 
 def growing_structs():
-    """Programs give the size they know, so these may grow at the end."""
+    """These may grow at the end: programs give the size they know, or see them by a pointer alone."""
     names = set()
     for folder in HEADERS:
         for header in sorted(folder.rglob("*.h")):
-            names |= set(SIZED.findall(header.read_text(encoding="utf-8")))
+            text = header.read_text(encoding="utf-8")
+            names |= set(SIZED.findall(text)) | set(SHOWN.findall(text))
     return sorted(names)
 
 
@@ -74,6 +77,7 @@ def seen(library):
         "a function with other parameters": (re.sub(r"(<function-decl name='hb_client_close'.*?)<parameter [^>]*/>", r"\1", now,
                                                     count=1, flags=re.DOTALL), False),
         "a member at the end of a struct that tells its size": (without_last_member(now, "hb_client_options"), True),
+        "a member at the end of a struct that is shown": (without_last_member(now, "hb_listed"), True),
         "a member at the end of a struct that does not": (without_last_member(now, "hb_acl_entry"), False),
         "a new function": (re.sub(r"\s*<elf-symbol name='hb_ping'[^>]*/>", "",
                                   re.sub(r"\s*<function-decl name='hb_ping'.*?</function-decl>", "", now, flags=re.DOTALL)),
