@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <gtest/gtest.h>
+#include <linux/close_range.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -88,6 +89,9 @@ Process::Process(const std::vector<std::string>& argv, const ProcessOptions& opt
     const char* failed = namespaces.enter();  // its own descriptor may have one of those numbers
     std::vector<int> sources;
     for (const auto& [mine, theirs] : inherit) sources.push_back(::fcntl(mine, F_DUPFD_CLOEXEC, above));
+    // Whatever else this process was started with: a number of it may be one of those below, and then be
+    // gone.
+    ::syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC);
     for (std::size_t i = 0; i < inherit.size(); ++i) ::dup2(sources[i], inherit[i].second);
     for (const auto& [name, value] : options.env)
       value.empty() ? ::unsetenv(name.c_str()) : ::setenv(name.c_str(), value.c_str(), 1);
