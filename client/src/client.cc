@@ -32,11 +32,16 @@ void wait_before_retry(int delay_ms, std::uint64_t deadline_ns) {
 Result<std::shared_ptr<Client>> Client::open(ClientOptions options) {
   auto mark = ProcessMark::take();
   if (!mark) return tl::unexpected(std::move(mark.error()));
-  auto connection = connect_daemon(options.connect, options.deadline_ns);
-  if (!connection) return tl::unexpected(std::move(connection.error()));
-  auto session = Session::open(std::move(*connection), *mark, options.deadline_ns);
-  if (!session) return tl::unexpected(std::move(session.error()));
-  return std::make_shared<Client>(std::move(options), *mark, std::move(*session));
+  // A daemon that is started again has the connections whose hello it had answered, and not the others.
+  constexpr int kAttempts = 4;
+  for (int attempt = 1;; ++attempt) {
+    auto connection = connect_daemon(options.connect, options.deadline_ns);
+    if (!connection) return tl::unexpected(std::move(connection.error()));
+    auto session = Session::open(std::move(*connection), *mark, options.deadline_ns);
+    if (session) return std::make_shared<Client>(std::move(options), *mark, std::move(*session));
+    if (session.error().status != HB_CLOSED || attempt == kAttempts)
+      return tl::unexpected(std::move(session.error()));
+  }
 }
 
 Client::Client(ClientOptions options, ProcessMark mark, std::shared_ptr<Session> session)

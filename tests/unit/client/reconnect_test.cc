@@ -72,6 +72,25 @@ TEST_F(AClient, NeverConnectedDoesNotWait) {
   EXPECT_EQ(status_of([&] { hipbroker::Client client(path_); }), HB_NO_DAEMON);
 }
 
+// It was started again between the connect and the hello.
+TEST_F(AClient, OpensThoughTheFirstConnectionWasCut) {
+  listener_.emplace(path_);
+  auto opened = std::async(std::launch::async, [&] { client_.emplace(path_); });
+  static_cast<void>(listener_->accept());
+  peer_.emplace(listener_->accept());
+  peer_->answer_hello();
+  opened.get();
+  EXPECT_EQ(client_->stats().reconnects, 0u);
+}
+
+TEST_F(AClient, ADaemonThatAlwaysHangsUpIsNotAskedForEver) {
+  listener_.emplace(path_);
+  auto opened =
+      std::async(std::launch::async, [&] { return status_of([&] { hipbroker::Client client(path_); }); });
+  for (int i = 0; i < 4; ++i) static_cast<void>(listener_->accept());
+  EXPECT_EQ(opened.get(), HB_CLOSED);
+}
+
 TEST_F(AClient, ConnectsAgainAtItsNextCall) {
   open();
   lose_daemon();
