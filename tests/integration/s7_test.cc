@@ -181,7 +181,10 @@ class S7 : public RestartTest {
   }
 };
 
-TEST_F(S7, TwentyRestartsUnderLoad) {
+// Whether every restart is by SIGKILL, or every other one.
+class S7Restarts : public S7, public testing::WithParamInterface<bool> {};
+
+TEST_P(S7Restarts, TwentyUnderLoad) {
   std::vector<Child> owners;
   for (std::size_t i = 0; i < kOwners; ++i) {
     owners.push_back(start("s7_owner", {daemon().socket(), std::to_string(i * (kExports / kOwners)),
@@ -193,7 +196,7 @@ TEST_F(S7, TwentyRestartsUnderLoad) {
   const pb::StatusReply before = status();
   EXPECT_TRUE(before.restart_safe()) << before.restart_reason();
   for (int i = 0; i < kRestarts; ++i) {
-    daemon().process().signal(i % 2 == 0 ? SIGKILL : SIGTERM);
+    daemon().process().signal(GetParam() || i % 2 == 0 ? SIGKILL : SIGTERM);
     ASSERT_TRUE(daemon().process().wait());
     daemon().start();
     expect_all_exports();
@@ -228,6 +231,9 @@ TEST_F(S7, TwentyRestartsUnderLoad) {
               static_cast<unsigned long long>(acquires), kRestarts, static_cast<double>(longest) / 1e6);
   RecordProperty("longest_acquire_ms", std::to_string(longest / 1'000'000));
 }
+INSTANTIATE_TEST_SUITE_P(Twenty, S7Restarts, testing::Values(true, false), [](const auto& by_kill) {
+  return std::string(by_kill.param ? "Killed" : "KilledAndStopped");
+});
 
 }  // namespace
 }  // namespace hb::test
