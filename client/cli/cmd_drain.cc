@@ -40,6 +40,7 @@ std::string text_of(const hb_drain_info& info, bool off) {
       out += fmt::format("{} sessions end with a restart, and their clients connect again\n",
                          info.sessions_lost);
   }
+  if (!off && !loses_nothing(info)) out += "it stays so until the restart, or `hipbrokerctl drain --off`\n";
   if (info.uploads != 0)
     out += fmt::format("{} exports are half sent; they go on after a restart\n", info.uploads);
   return out;
@@ -84,7 +85,7 @@ void add_drain(Cli& cli) {
   verb->add_flag("--off", arguments->off, "As before again");
   verb->add_option("--wait", arguments->wait_s, "Wait for so long until nothing would be lost")
       ->type_name("SECONDS")
-      ->check(seconds());
+      ->transform(seconds());
   verb->callback([&cli, arguments] { cli.run = [&cli, arguments] { return drain(cli, *arguments); }; });
 }
 

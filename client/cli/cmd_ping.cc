@@ -130,7 +130,7 @@ void add_ping(Cli& cli) {
   verb->fallthrough();
   verb->add_option("--wait", *wait_s, "Keep asking for so long until a daemon is there")
       ->type_name("SECONDS")
-      ->check(seconds());
+      ->transform(seconds());
   verb->callback([&cli, wait_s] { cli.run = [&cli, wait_s] { return ping(cli.options, *wait_s); }; });
 }
 

@@ -99,6 +99,17 @@ Connection Connection::open(const Options& options) {
     }
   }
   Opened opened = open_at(options.socket.empty() ? nullptr : options.socket.c_str(), deadline);
+  // Drained: who looks after the node may look all the same.
+  if (opened.status == HB_BUSY && options.view == View::kWidest) {
+    for (const std::string& socket : sockets_of(options)) {
+      const Opened admin = open_at(admin_socket_beside(socket).c_str(), deadline);
+      if (admin.status != HB_OK) continue;
+      Connection connection(admin.client, deadline);
+      hb_error error = HB_ERROR_INIT;
+      check(hb_client_get_info(connection.client(), &connection.info_, &error), error);
+      return connection;
+    }
+  }
   check(opened.status, opened.error);
   Connection connection(opened.client, deadline);
   check(hb_client_get_info(connection.client(), &connection.info_, &opened.error), opened.error);

@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
       ->type_name("PATH");
   app.add_option("--timeout", options.timeout_s, "Seconds the whole verb may take")
       ->type_name("SECONDS")
-      ->check(seconds())
+      ->transform(seconds())
       ->capture_default_str();
   bool admin = false;
   bool no_admin = false;
@@ -88,7 +88,7 @@ int main(int argc, char** argv) {
       message =
           (rest.empty() ? "" : fmt::format("'{}' is no verb; ", rest.front())) +
           "say what to do: ls, show, who, why, revoke, check-policy, reload, quota, scope, audit, metrics, "
-          "ping, doctor, version or "
+          "ping, drain, doctor, version or "
           "completion";
     return fail("", message + "; see hipbrokerctl --help", kUsage);
   }

@@ -80,11 +80,12 @@ std::uint64_t duration_ns(const std::string& text) {
 
 CLI::Validator seconds() {
   return validator([](std::string& text) -> std::string {
-    double value = 0;
-    // Written so that NaN, which compares with nothing, is out of range.
-    if (parse(text, value) && value >= 0 && value <= kMostSeconds) return {};
-    return fmt::format("\"{}\" is no time, expected 0 to {:.0f} seconds", escape_for_display(text),
-                       kMostSeconds);
+    const double value = seconds_in(text);
+    if (value < 0)
+      return fmt::format("\"{}\" is no time, expected 0 to {:.0f} seconds, or one like 500ms or 2m",
+                         escape_for_display(text), kMostSeconds);
+    text = fmt::format("{}", value);
+    return {};
   });
 }
 

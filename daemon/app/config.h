@@ -43,9 +43,9 @@ using ConfigErrors = conf::Errors;
 [[nodiscard]] tl::expected<Config, ConfigErrors> parse_config(std::string_view text, const std::string& file);
 [[nodiscard]] tl::expected<Config, ConfigErrors> read_config(const std::string& file);
 
-// "30s", "2min", "500ms"; at most an hour.
+// "30s", "2m", "2min", "500ms"; at most an hour.
 [[nodiscard]] std::optional<std::uint64_t> parse_grace(std::string_view text);
-inline constexpr const char* kGraceForm = "a time of at most 1h as \"30s\", \"500ms\" or \"2min\"";
+inline constexpr const char* kGraceForm = "a time of at most 1h as \"30s\", \"500ms\" or \"2m\"";
 
 // "on" or "off"
 [[nodiscard]] std::optional<bool> parse_switch(std::string_view text);

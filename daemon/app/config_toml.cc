@@ -81,8 +81,11 @@ bool parse_number(std::string_view text, std::uint32_t& out) {
 }  // namespace
 
 std::optional<std::uint64_t> parse_grace(std::string_view text) {
-  constexpr std::array<std::pair<std::string_view, std::uint64_t>, 4> kUnits{
-      {{"ms", 1'000'000}, {"min", 60'000'000'000}, {"s", 1'000'000'000}, {"h", 3'600'000'000'000}}};
+  constexpr std::array<std::pair<std::string_view, std::uint64_t>, 5> kUnits{{{"ms", 1'000'000},
+                                                                              {"min", 60'000'000'000},
+                                                                              {"s", 1'000'000'000},
+                                                                              {"m", 60'000'000'000},
+                                                                              {"h", 3'600'000'000'000}}};
   constexpr std::uint64_t kMost = 3'600'000'000'000;
   for (const auto& [unit, ns] : kUnits) {
     if (!text.ends_with(unit)) continue;

@@ -41,6 +41,10 @@ tl::expected<Granted, Error> check(const Core& core, const Principal& who, const
   if (!found) return tl::unexpected(found.error());
   const Export& e = core.exports.at(found->slot);
   if (auto refused = refuse_access(core, e, who, request.access)) return tl::unexpected(std::move(*refused));
+  if (e.state == ExportState::kSuspended && e.life->awaited)
+    return tl::unexpected(failure(HB_SUSPENDED,
+                                  "a restart of the daemon lost the memory of this export, and its owner has "
+                                  "still to bring it back; it is gone if the owner does not come in time"));
   if (e.state == ExportState::kSuspended)
     return tl::unexpected(failure(HB_SUSPENDED,
                                   "the export is asleep: its owner suspended it; wait until it "

@@ -77,10 +77,14 @@ void Session::on_hello(const FrameView& frame) {
                                   ", as all such do; map it, or run the daemon where it is mapped"));
   }
   if (engine_.draining() && !principal_.admin) {
-    return fail(request_id,
-                edge_error(HB_BUSY,
-                           "hipbrokerd is drained before a restart and takes no new sessions; try "
-                           "again when it was started anew, or hipbrokerctl drain --off"));
+    const EdgeError busy = edge_error(HB_BUSY,
+                                      "hipbrokerd is drained before a restart and takes no new sessions; try "
+                                      "again when it was started anew; an admin takes it back by "
+                                      "hipbrokerctl drain --off");
+    // Nobody's fault.
+    host_.log_refusal(who_, "refused: the daemon is drained; its client tries again after the restart");
+    deliver({request_id, engine_.writer().error(request_id, busy), {}});
+    return fail_later(busy.message);
   }
   // Until now the edge counted this session's descriptors, from here on the core does.
   const auto own = static_cast<std::int64_t>(engine_.config().fds_per_session);

@@ -144,6 +144,11 @@ tl::expected<UniqueFd, tl::expected<LockHeld, std::string>> take_lock(const std:
 }
 
 BindFailure alive(const std::string& path, const std::string& pid) {
+  if (pid == "1")
+    return {true,
+            "systemd holds " + shown(path) +
+                " for a service: systemctl start hipbrokerd.service, or stop hipbrokerd.socket, "
+                "hipbrokerd-admin.socket and hipbrokerd.service first; another --socket works beside it"};
   return {true, "another daemon" + (pid.empty() ? std::string() : " (pid " + pid + ")") + " serves " +
                     shown(path) + "; stop it, or choose another --socket"};
 }

@@ -104,9 +104,8 @@ tl::expected<MemoryRegion::Opened, std::string> MemoryRegion::open_file(const st
   if (::fstatfs(place.get(), &filesystem) != 0) return failed(what, "fstatfs");
   if (filesystem.f_type != TMPFS_MAGIC && filesystem.f_type != RAMFS_MAGIC) {
     return tl::unexpected(
-        what +
-        ": its directory is not on tmpfs or ramfs, and secrets must never reach a disk; put "
-        "the admin socket below /run to survive restarts without systemd");
+        "the admin socket is not below /run or on another tmpfs, and secrets never reach a disk (" + what +
+        ")");
   }
   constexpr int kFlags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   UniqueFd memory(::openat(place.get(), name.c_str(), kFlags, 0600));

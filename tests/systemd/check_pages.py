@@ -8,6 +8,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MAN = ROOT / "docs/man"
@@ -40,6 +41,17 @@ def keys():
     return (missing("hipbrokerd.toml.5 lacks key", known, re.findall(r"^\.(?:B|SS) \[?(\w+)", page("hipbrokerd.toml.5"),
                                                                      re.MULTILINE))
             + missing("systemd/hipbrokerd.toml lacks key", known, {a or b for a, b in example}))
+
+
+def example(daemon):
+    """What the page shows is a configuration."""
+    lines = page("hipbrokerd.toml.5").split(".EX\n")[1].split(".EE")[0].splitlines()
+    with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+        file.write("\n".join(line.lstrip("\\&") for line in lines) + "\n")
+        file.flush()
+        checked = subprocess.run([daemon, "--check", "--config", file.name], capture_output=True, text=True, check=False)
+    said = checked.stdout + checked.stderr
+    return [] if checked.returncode == 0 else [f"the example of hipbrokerd.toml.5 is refused: {said.strip()}"]
 
 
 def functions():
@@ -98,7 +110,7 @@ def clean():
 
 
 def main():
-    wrong = options(sys.argv[1]) + keys() + functions() + headers() + messages() + used() + clean()
+    wrong = options(sys.argv[1]) + example(sys.argv[1]) + keys() + functions() + headers() + messages() + used() + clean()
     print("\n".join(wrong))
     return 1 if wrong else 0
 
