@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <iterator>
@@ -14,6 +15,7 @@
 #include "os/descriptor_store.h"
 #include "os/memory_region.h"
 #include "restart/parking.h"
+#include "restart/record_codec.h"
 #include "wire/limits_edge.h"
 #include "wire/name.h"
 #include "wire/sys_error.h"
@@ -59,6 +61,14 @@ class Source {
     if (!store_.available()) return {};
     static_cast<void>(store_.remove(name));
     return make(name, bytes);
+  }
+
+  // What lies there cannot be used. Nothing without a directory.
+  MemoryRegion replace_file(const char* name, std::size_t bytes) {
+    if (store_.available()) return {};
+    const std::string path = directory_ + "/" + name;
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) return {};
+    return open_file(name, bytes);
   }
 
   [[nodiscard]] const std::string& unsafe() const { return unsafe_; }
@@ -161,7 +171,9 @@ tl::expected<KeptMemory, Exit> open_kept_memory(const Settings& settings, Stored
       out.lost.push_back("the records cannot be read, so nothing is known of what was shared: " +
                          heap.error());
       auto region = MemoryRegion::adopt(again.duplicate(), restart::RecordHeap::kLeastBytes);
-      if (region) heap = restart::RecordHeap::make(std::move(*region));
+      MemoryRegion anew =
+          region ? std::move(*region) : source.replace_file(kRecords, restart::RecordHeap::kLeastBytes);
+      if (anew) heap = restart::RecordHeap::make(std::move(anew));
     }
     if (heap) {
       // Memory of zeros beside a node that has started before: it was there, and is not.
@@ -175,6 +187,20 @@ tl::expected<KeptMemory, Exit> open_kept_memory(const Settings& settings, Stored
     } else {
       kept.unsafe = "nothing can be recorded: " + heap.error();
     }
+  }
+  // Which ids were given out is not known then: under the same secret an old key would open what is new.
+  const bool unknown = goes_on && (!kept.heap || (out.lost_records && !restart::read_floors(*kept.node)));
+  if (unknown) {
+    out.lost.push_back(
+        "which ids were given out is not known, so this is another broker: older keys are void");
+    out.locked = std::move(kept.node);
+    auto own = MemoryRegion::make("hipbroker-node", restart::NodeMemory::kBytes);
+    if (!own) return tl::unexpected(Exit{kExitLocal, {"the node's memory: " + own.error()}});
+    auto other = restart::NodeMemory::open(std::move(*own), *fresh);
+    if (!other) return tl::unexpected(Exit{kExitLocal, {"the node's memory: " + other.error()}});
+    kept.node = std::move(*other);
+    if (kept.unsafe.empty() && kept.heap)
+      kept.unsafe = "the node's memory is damaged: remove it, and start again";
   }
   if (kept.store->available()) {
     MemoryRegion inbox = source.open(kInbox, restart::Inbox::kBytes);

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "ipc/continuity.h"
 #include "os/activation.h"
 #include "restart/inbox.h"
+#include "restart/node_memory.h"
 
 namespace hb::app {
 
@@ -24,8 +26,9 @@ namespace hb::app {
 struct KeptMemory {
   ipc::Continuity::Kept kept;
   restart::Inbox inbox;
-  bool lost_records = false;      // of this broker, all of them or some
-  std::vector<std::string> lost;  // for the log: what was there and cannot be used
+  std::optional<restart::NodeMemory> locked;  // not used, and held against another daemon
+  bool lost_records = false;                  // of this broker, all of them or some
+  std::vector<std::string> lost;              // for the log: what was there and cannot be used
 };
 
 // Takes what it uses out of `stored`. Whatever is wrong with that leads to a line and to new memory; the

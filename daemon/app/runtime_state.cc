@@ -239,6 +239,12 @@ LoadedState load_runtime_state(const std::string& file) {
   const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC));
   if (!fd && errno == ENOENT) return out;
   struct stat status {};
+  if (!fd && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EINTR)) {
+    // It is whole, and the next start may read it.
+    out.errors.push_back(shown + ": " + SysError::last("open").text() +
+                         "; scopes and quotas that were set at run time are missing until the next start");
+    return out;
+  }
   if (!fd) {
     out.errors.push_back(shown + ": " + SysError::last("open").text());
   } else if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) {

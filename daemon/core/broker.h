@@ -124,6 +124,9 @@ class Broker {
   [[nodiscard]] std::vector<Restored> sessions() const;
   // What the edge wants to know again of this session; it is recorded with it.
   void note_edge(SessionId session, std::uint64_t edge);
+  // A request that the process before this one had received and not carried out: sent again it is new,
+  // however many younger ones were answered meanwhile. One that was answered gets its answer all the same.
+  void note_unanswered(SessionId session, std::uint64_t request_id);
   // The words of its validity page as they have to be: slot, value.
   [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> words_of(SessionId session) const;
 

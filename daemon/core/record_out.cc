@@ -252,12 +252,16 @@ record::Life record_of(const ExportLife& life) {
 
 void record_into(const Core& core, std::uint32_t slot, record::Session& out) {
   constexpr std::uint32_t kStep = 1024;
+  constexpr std::size_t kGroups = 4096;
   const Session& session = core.sessions.at(slot);
   out.use = core.sessions.id_of(slot).use();
   out.scope = session.principal.scope.value;
   out.uid = session.principal.uid;
   out.gid = session.principal.gid;
-  out.groups.assign(session.principal.groups.begin(), session.principal.groups.end());
+  // Of more than fit a record none: without them nobody is let in who should not be.
+  out.groups.clear();
+  if (session.principal.groups.size() <= kGroups)
+    out.groups.assign(session.principal.groups.begin(), session.principal.groups.end());
   out.admin = session.principal.admin;
   out.process = record_of(*session.process);
   out.connected = session.connected;

@@ -91,6 +91,9 @@ Error not_awaited(const ReofferRequest& request) {
 std::optional<Error> refuse(const Core& core, const Principal& who, const ReofferRequest& request) {
   if (who.admin) return failure(HB_DENIED, "the admin socket exports nothing: use the main socket");
   if (auto refused = refuse_verb(core, who, Verb::kExport)) return refused;
+  constexpr std::uint64_t kMostVersions = std::uint64_t{1} << 48;  // nobody gets there one by one
+  if (request.layout_version > kMostVersions)
+    return failure(HB_RANGE, "layout version ", request.layout_version, " is none that an export can have");
   const Claims claims{who.scope,    who.uid,          request.id,      request.generation,
                       request.name, request.metadata, request.kind,    request.placement,
                       request.acl,  request.access,   request.max_size};

@@ -75,6 +75,14 @@ void Broker::note_edge(SessionId id, std::uint64_t edge) {
   if (Session* const session = state_->core.sessions.find(id)) session->edge = edge;
 }
 
+void Broker::note_unanswered(SessionId id, std::uint64_t request_id) {
+  Session* const session = state_->core.sessions.find(id);
+  if (session == nullptr || request_id == 0 || session->answers.find(request_id) != nullptr ||
+      session->answers.forgotten(request_id))
+    return;
+  session->parked_before.push_back(request_id);
+}
+
 std::vector<std::pair<std::uint32_t, std::uint32_t>> Broker::words_of(SessionId id) const {
   const Core& core = state_->core;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> out;

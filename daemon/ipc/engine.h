@@ -77,6 +77,9 @@ class Engine {
   void disconnect(core::SessionId session);
   // Recorded with the session.
   void note_edge(core::SessionId session, std::uint64_t edge);
+  void note_unanswered(core::SessionId session, std::uint64_t request_id) {
+    broker_->note_unanswered(session, request_id);
+  }
   void apply(core::SessionId session, std::uint64_t request_id, FrameType type, core::Request request);
   void add_scope(core::ScopeId scope, const std::string& name, const core::LimitSet& total);
   // No session of it is left. Everything else that is in it ends.

@@ -128,9 +128,15 @@ void Session::announce_resumed(std::uint64_t restarts) {
 
 void Session::carry_out_left(std::span<const std::byte> frame) {
   const auto decoded = decode_frame(frame);
-  if (!decoded || decoded->header.fd_count != 0 || state_ != SessionState::kOpen) return;
+  if (!decoded || state_ != SessionState::kOpen) return;
   const Method* method = find_method(decoded->header.type);
-  if (method == nullptr || !method->one_way) return;
+  if (method == nullptr) return;
+  if (!method->one_way) {
+    // Its client sends it again, perhaps behind many that are younger.
+    engine_.note_unanswered(id_, decoded->header.request_id);
+    return;
+  }
+  if (decoded->header.fd_count != 0) return;
   Received received;
   received.outcome = ReceiveOutcome::kPacket;
   received.bytes = frame.size();
