@@ -213,6 +213,19 @@ TEST_F(AwaitingTest, AMissingDescriptorEndsTheTicketsThatPinned) {
   EXPECT_EQ(status_of(ask(owner, by_key(key))), HB_GONE);
 }
 
+// Its client sends it again behind many that are younger.
+TEST_F(AwaitingTest, WhatWasReceivedAndNotCarriedOutIsNewWhenItComesAgain) {
+  const SessionId owner = connect(1000);
+  broker.note_unanswered(owner, 5);
+  for (std::uint64_t id = 100; id < 120; ++id) ok(ask_as(owner, id, simple("kv" + std::to_string(id))));
+  EXPECT_EQ(status_of(ask_as(owner, 6, simple("never received"))), HB_PROTO);
+  ok(ask_as(owner, 5, simple("late")));
+  // What was answered is not new by that.
+  broker.note_unanswered(owner, 119);
+  EXPECT_EQ(std::get<Exported>(ok(ask_as(owner, 119, simple("kv119")))).generation, 1u);
+  EXPECT_EQ(counters().exports, 21u);
+}
+
 // The records are lost as well: what is left is that a token is true.
 class ForgottenTest : public AwaitingTest {
  protected:
@@ -244,6 +257,15 @@ TEST_F(ForgottenTest, ATrueTokenBringsAllOfItBack) {
   EXPECT_EQ(held.exported.generation, made.generation);
   ok(ask(back, WithdrawRequest{made.id, false, 0}));
   EXPECT_GT(exported(back, simple("kv")).generation, made.generation);
+}
+
+// No token vouches for it, and counting on from the highest would begin at 0.
+TEST_F(ForgottenTest, AVersionThatNobodyGetsToIsRefused) {
+  const SessionId owner = before_.connect(1000);
+  const ExportRequest request = before_.simple("kv");
+  ReofferRequest again = reoffer_of(before_.exported(owner, request), terms_of(request));
+  again.layout_version = UINT64_MAX;
+  EXPECT_EQ(status_of(ask(connect(1000), again)), HB_RANGE);
 }
 
 TEST_F(ForgottenTest, ANameThatIsTakenIsNotGivenBack) {
