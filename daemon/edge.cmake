@@ -23,7 +23,7 @@ target_link_libraries(hb_os PUBLIC hb_wire Threads::Threads PRIVATE PkgConfig::S
 find_path(XXHASH_INCLUDE xxhash.h REQUIRED)
 add_library(hb_restart STATIC
   restart/checksum.cc restart/crash_point.cc restart/inbox.cc restart/node_memory.cc restart/parking.cc restart/parking_queue.cc restart/parking_restore.cc
-  restart/record_codec.cc restart/record_heap.cc restart/record_heap_open.cc)
+  restart/record_codec.cc restart/record_codec_bytes.cc restart/record_heap.cc restart/record_heap_open.cc)
 target_include_directories(hb_restart PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_include_directories(hb_restart SYSTEM PRIVATE ${XXHASH_INCLUDE})
 target_link_libraries(hb_restart PUBLIC hb_os PRIVATE hb_build)

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/record.h"
+#include "core/record_set.h"
 #include "ipc/engine.h"
 #include "ipc/server.h"
 #include "restart/parking.h"

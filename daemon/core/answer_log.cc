@@ -29,8 +29,9 @@ void AnswerLog::remember(std::uint64_t request_id, std::uint16_t frame_type, Ans
 }
 
 bool AnswerLog::restore(std::size_t place, Entry entry) {
-  if (place != size_ || place >= limits::kRememberedAnswers) return false;
+  if (place < size_ || size_ == limits::kRememberedAnswers) return false;
   if (!entries_) entries_ = std::make_unique<std::array<Entry, limits::kRememberedAnswers>>();
+  if (place != size_) changed_ |= 1u << size_;
   last_order_ = std::max(last_order_, entry.order);
   (*entries_)[size_++] = std::move(entry);
   return true;

@@ -62,7 +62,7 @@ class AnswerLog {
   [[nodiscard]] const Entry& at(std::size_t place) const { return (*entries_)[place]; }
   // Bits of the places that were written to since the last call.
   [[nodiscard]] std::uint32_t take_changed() { return std::exchange(changed_, 0); }
-  // Places in their order, without gaps.
+  // In the order of their places. Where one is missing those behind it move up, and are written anew.
   [[nodiscard]] bool restore(std::size_t place, Entry entry);
   void restore_forgotten(std::uint64_t request_id) { forgotten_ = request_id; }
 

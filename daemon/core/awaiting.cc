@@ -30,14 +30,6 @@ void drop_stagings(Call& call, Session& session, const std::unordered_set<Handle
   for (Staging* const staging : lost) drop_staging(call, session, staging);
 }
 
-void drop_change_of(Call& call, std::uint32_t slot) {
-  const std::uint32_t owner = call.core.exports.at(slot).session;
-  if (owner == kNoSlot) return;
-  Session& session = call.core.sessions.at(owner);
-  for (const auto& staging : session.stagings)
-    if (staging->exported == slot) return drop_staging(call, session, staging.get());
-}
-
 }  // namespace
 
 void wait_for(Call& call, std::uint32_t slot, Time until) {
@@ -45,7 +37,7 @@ void wait_for(Call& call, std::uint32_t slot, Time until) {
   ExportLife& life = core.exports.life_of(slot);
   if (!life.awaited) ++core.awaited;
   life.awaited = true;
-  if (life.linger_ticket != kNoSlot) core.deadlines.erase(life.linger_ticket);
+  stop_linger(core, life);
   life.linger_end = until;
   life.linger_ticket =
       until == kNever ? kNoSlot : core.deadlines.insert(until, {Deadline::Kind::kLinger, slot});
@@ -57,7 +49,7 @@ namespace {
 void put_to_sleep(Call& call, std::uint32_t slot) {
   Core& core = call.core;
   Export& e = core.exports.at(slot);
-  drop_change_of(call, slot);
+  drop_changes_of(call, slot);
   ExportLife& life = core.exports.life_of(slot);
   life.lost = true;
   life.suspended_size = e.chunks.bytes();
@@ -97,12 +89,8 @@ void await(Call& call, std::uint32_t slot, Time until) {
   // What outlives its owner anyway has its memory still, and may be claimed by anybody of the owner's uid.
   if (e.lifetime != Lifetime::kOwner && e.state == ExportState::kLive) return leave_export(call, slot);
   if (e.state == ExportState::kLive) put_to_sleep(call, slot);
-  ExportLife& life = core.exports.life_of(slot);
-  const Session& owner = core.sessions.at(e.session);
-  life.owner = owner.process;
-  life.owner_session = core.sessions.id_of(e.session);
-  life.owner_gid = owner.principal.gid;
-  drop_change_of(call, slot);
+  keep_owner(core, slot);
+  drop_changes_of(call, slot);
   unlink_owner(core, slot);
   wait_for(call, slot, until);
 }
@@ -115,9 +103,7 @@ void stop_awaiting(Call& call, std::uint32_t slot) {
   --core.awaited;
   life.awaited = false;
   life.lost = false;
-  if (life.linger_ticket != kNoSlot) core.deadlines.erase(life.linger_ticket);
-  life.linger_ticket = kNoSlot;
-  life.linger_end = kNever;
+  stop_linger(core, life);
 }
 
 }  // namespace hb::core

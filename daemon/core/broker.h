@@ -17,7 +17,7 @@
 
 #include "core/effect.h"
 #include "core/export_state.h"
-#include "core/record.h"
+#include "core/record_set.h"
 #include "core/request.h"
 
 namespace hb::core {

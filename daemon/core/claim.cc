@@ -33,9 +33,7 @@ Outcome claim(Call& call, Asker& asker, const ClaimRequest& request) {
     return failure(HB_EXISTS, "the export has an owner: session ", core.sessions.id_of(e.session).value,
                    ", pid ", core.sessions.at(e.session).process->pid);
   ExportLife& life = core.exports.life_of(found->slot);
-  if (life.linger_ticket != kNoSlot) core.deadlines.erase(life.linger_ticket);
-  life.linger_ticket = kNoSlot;
-  life.linger_end = kNever;
+  stop_linger(core, life);
   life.linger_ns = request.linger_ns;
   life.owner.reset();
   e.lifetime = request.lifetime;

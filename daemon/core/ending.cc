@@ -103,9 +103,6 @@ void unlink_owner(Core& core, std::uint32_t slot) {
   e.session = kNoSlot;
 }
 
-namespace {
-
-// Who it was, for those who ask when the session is gone.
 void keep_owner(Core& core, std::uint32_t slot) {
   const Export& e = core.exports.at(slot);
   if (e.session == kNoSlot) return;
@@ -122,7 +119,6 @@ void stop_linger(Core& core, ExportLife& life) {
   life.linger_end = kNever;
 }
 
-// A change half sent is void when its export goes.
 void drop_changes_of(Call& call, std::uint32_t slot) {
   const std::uint32_t owner = call.core.exports.at(slot).session;
   if (owner == kNoSlot) return;
@@ -132,6 +128,8 @@ void drop_changes_of(Call& call, std::uint32_t slot) {
   });
   if (found != session.stagings.end()) drop_staging(call, session, found->get());
 }
+
+namespace {
 
 EventKind event_of_end(ExportState from, ExportState as) {
   if (as == ExportState::kWithdrawn) return EventKind::kWithdrawn;

@@ -23,6 +23,12 @@ void end_lease(Call& call, std::uint32_t slot);
 void end_export(Call& call, std::uint32_t slot, ExportState as);
 
 // Its owner's session has gone: it ends, or waits for a claim, by its lifetime.
+// Who it was, for those who ask when the session is gone.
+void keep_owner(Core& core, std::uint32_t export_slot);
+// Nobody has to come for it any more.
+void stop_linger(Core& core, ExportLife& life);
+// A change half sent is void when its export goes.
+void drop_changes_of(Call& call, std::uint32_t export_slot);
 void leave_export(Call& call, std::uint32_t slot);
 
 // Nobody claimed it in time.

@@ -446,39 +446,4 @@ struct Wait {
 
 }  // namespace record
 
-// Takes what Broker::write_changes() has.
-class RecordSink {
- public:
-  virtual ~RecordSink() = default;
-  virtual void put(RecordKey key, const record::Floors& record) = 0;
-  virtual void put(RecordKey key, const record::Session& record) = 0;
-  virtual void put(RecordKey key, const record::Answer& record) = 0;
-  virtual void put(RecordKey key, const record::Export& record) = 0;
-  virtual void put(RecordKey key, const record::Chunks& record) = 0;
-  virtual void put(RecordKey key, const record::Staging& record) = 0;
-  virtual void put(RecordKey key, const record::Allocation& record) = 0;
-  virtual void put(RecordKey key, const record::Lease& record) = 0;
-  virtual void put(RecordKey key, const record::Ticket& record) = 0;
-  virtual void put(RecordKey key, const record::Group& record) = 0;
-  virtual void put(RecordKey key, const record::Wait& record) = 0;
-  virtual void drop(RecordKey key) = 0;
-};
-
-// All that was recorded, by kind; kChunks and kStagedChunks are told apart by their keys.
-struct RecordSet {
-  template <class T>
-  using Of = std::vector<std::pair<RecordKey, T>>;
-  Of<record::Floors> floors;
-  Of<record::Session> sessions;
-  Of<record::Answer> answers;
-  Of<record::Export> exports;
-  Of<record::Chunks> chunks;
-  Of<record::Staging> stagings;
-  Of<record::Allocation> allocations;
-  Of<record::Lease> leases;
-  Of<record::Ticket> tickets;
-  Of<record::Group> groups;
-  Of<record::Wait> waits;
-};
-
 }  // namespace hb::core

@@ -176,8 +176,7 @@ void Recorder::write_stagings(const Core& core, std::uint32_t session_slot, Reco
     staged_[session_slot] = std::move(now);
 }
 
-void Recorder::write_pages(const Core& core, const Export& e, std::uint32_t slot, RecordSink& sink) {
-  static_cast<void>(core);
+void Recorder::write_pages(const Export& e, std::uint32_t slot, RecordSink& sink) {
   const bool asleep = e.state == ExportState::kSuspended;
   const std::span<const Chunk> chunks = e.chunks.all();
   const std::uint32_t pages = pages_for(asleep ? e.life->suspended_sizes.size() : chunks.size());
@@ -208,7 +207,7 @@ void Recorder::write_export(Core& core, std::uint32_t slot, RecordSink& sink) {
   }
   const Export& e = read.exports.at(slot);
   if (e.chunks_changed) {
-    write_pages(read, e, slot, sink);
+    write_pages(e, slot, sink);
     core.exports.table().scratch(slot).chunks_changed = false;
   }
   record_into(read, slot, export_);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/core.h"
-#include "core/record.h"
+#include "core/record_set.h"
 
 namespace hb::core {
 
@@ -32,7 +32,7 @@ class Recorder {
   void write_session(Core& core, std::uint32_t slot, RecordSink& sink);
   void write_stagings(const Core& core, std::uint32_t session_slot, RecordSink& sink);
   void write_export(Core& core, std::uint32_t slot, RecordSink& sink);
-  void write_pages(const Core& core, const Export& e, std::uint32_t slot, RecordSink& sink);
+  void write_pages(const Export& e, std::uint32_t slot, RecordSink& sink);
   void write_floors(const Core& core, RecordSink& sink);
   static void drop_staging(const Staged& staged, RecordSink& sink);
 

@@ -108,9 +108,7 @@ Outcome take_over(Call& call, const Asker& asker, std::uint32_t slot) {
     return failure(HB_EXISTS, "the export has an owner: session ", core.sessions.id_of(e.session).value);
   ExportLife& life = core.exports.life_of(slot);
   if (e.state == ExportState::kOrphaned) {
-    if (life.linger_ticket != kNoSlot) core.deadlines.erase(life.linger_ticket);
-    life.linger_ticket = kNoSlot;
-    life.linger_end = kNever;
+    stop_linger(core, life);
     core.exports.set_state(slot, ExportState::kLive);
   } else if (!life.lost) {
     stop_awaiting(call, slot);  // it sleeps as its owner wanted

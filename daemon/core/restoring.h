@@ -9,7 +9,7 @@
 #include <string>
 
 #include "core/core.h"
-#include "core/record.h"
+#include "core/record_set.h"
 #include "core/recorder.h"
 
 namespace hb::core {

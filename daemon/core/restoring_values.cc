@@ -144,7 +144,7 @@ Misfit restore_answers(Core& core, const RecordSet& records) {
     if (!answer_of(record, entry.answer))
       return text("answer ", record.id, " of session ", key.slot, " is of no kind");
     if (!core.sessions.at(key.slot).answers.restore(key.part, std::move(entry)))
-      return text("session ", key.slot, " has a gap before answer ", record.id);
+      return text("session ", key.slot, " has two answers in place ", key.part);
   }
   return {};
 }

@@ -71,15 +71,13 @@ Result<core::Placement> placement_of(const Message& message) {
   return placement;
 }
 
-}  // namespace
-
-Result<core::Request> request_of(const v1::Export& message, std::size_t fd_count) {
-  if (message.name().size() > limits::kNameBytes) {
+// What an export is, said when it is made and again when it is offered again.
+template <class Message, class Request>
+Result<void> terms_into(const Message& message, Request& request) {
+  if (message.name().size() > limits::kNameBytes)
     return too_much("name bytes", message.name().size(), limits::kNameBytes);
-  }
-  if (message.metadata().size() > limits::kMetadataBytes) {
+  if (message.metadata().size() > limits::kMetadataBytes)
     return too_much("metadata bytes", message.metadata().size(), limits::kMetadataBytes);
-  }
   auto placement = placement_of(message);
   if (!placement) return tl::unexpected(std::move(placement.error()));
   const auto lifetime = lifetime_of(message.lifetime());
@@ -88,14 +86,6 @@ Result<core::Request> request_of(const v1::Export& message, std::size_t fd_count
   if (!kind) return tl::unexpected(kind.error());
   auto acl = acl_of(message.acl());
   if (!acl) return tl::unexpected(std::move(acl.error()));
-  auto chunks = chunks_of(message.chunks(), fd_count);
-  if (!chunks) return tl::unexpected(std::move(chunks.error()));
-  core::ExportRequest request;
-  if (message.max_access() != 0) {
-    const auto access = access_of(message.max_access(), "the most any reader may get");
-    if (!access) return tl::unexpected(access.error());
-    request.max_access = *access;
-  }
   request.name = message.name();
   request.metadata = message.metadata();
   request.kind = *kind;
@@ -103,47 +93,43 @@ Result<core::Request> request_of(const v1::Export& message, std::size_t fd_count
   request.acl = std::move(*acl);
   request.lifetime = *lifetime;
   request.linger_ns = message.linger_ns();
+  request.max_size = message.max_size();
+  return {};
+}
+
+}  // namespace
+
+Result<core::Request> request_of(const v1::Export& message, std::size_t fd_count) {
+  core::ExportRequest request;
+  if (auto terms = terms_into(message, request); !terms) return tl::unexpected(std::move(terms.error()));
+  auto chunks = chunks_of(message.chunks(), fd_count);
+  if (!chunks) return tl::unexpected(std::move(chunks.error()));
+  if (message.max_access() != 0) {
+    const auto access = access_of(message.max_access(), "the most any reader may get");
+    if (!access) return tl::unexpected(access.error());
+    request.max_access = *access;
+  }
   request.total_chunks = message.total_chunks();
   request.total_size = message.total_size();
   request.distinct_handles = message.distinct_handles();
-  request.max_size = message.max_size();
   request.replace = message.replace();
   request.chunks = std::move(*chunks);
   return core::Request(std::move(request));
 }
 
 Result<core::Request> request_of(const v1::Reoffer& message) {
-  if (message.name().size() > limits::kNameBytes)
-    return too_much("name bytes", message.name().size(), limits::kNameBytes);
-  if (message.metadata().size() > limits::kMetadataBytes)
-    return too_much("metadata bytes", message.metadata().size(), limits::kMetadataBytes);
   core::ReofferRequest request;
   if (message.token().size() != request.token.size()) {
     return invalid("the token of a reoffer has " + std::to_string(message.token().size()) +
                    " bytes, expected " + std::to_string(request.token.size()));
   }
-  auto placement = placement_of(message);
-  if (!placement) return tl::unexpected(std::move(placement.error()));
-  const auto lifetime = lifetime_of(message.lifetime());
-  if (!lifetime) return tl::unexpected(lifetime.error());
-  const auto kind = kind_of(message.handle_kind());
-  if (!kind) return tl::unexpected(kind.error());
-  auto acl = acl_of(message.acl());
-  if (!acl) return tl::unexpected(std::move(acl.error()));
+  if (auto terms = terms_into(message, request); !terms) return tl::unexpected(std::move(terms.error()));
   const auto access = access_of(message.access(), "the access of a reoffer");
   if (!access) return tl::unexpected(access.error());
   request.id = core::ExportId{message.export_id()};
   request.generation = message.generation();
   std::copy(message.token().begin(), message.token().end(), request.token.begin());
-  request.name = message.name();
-  request.metadata = message.metadata();
-  request.kind = *kind;
-  request.placement = std::move(*placement);
-  request.acl = std::move(*acl);
-  request.lifetime = *lifetime;
-  request.linger_ns = message.linger_ns();
   request.access = *access;
-  request.max_size = message.max_size();
   request.layout_version = message.layout_version();
   request.size = message.size();
   return core::Request(std::move(request));

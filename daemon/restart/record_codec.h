@@ -9,13 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "core/record.h"
+#include "core/record_set.h"
 #include "restart/node_memory.h"
+#include "restart/record_codec_bytes.h"
 #include "restart/record_heap.h"
 
 namespace hb::restart {
 
-class RecordCodec final : public core::RecordSink {
+class RecordCodec final : public EncodedSink {
  public:
   // Both outlive this. The floors of ids are kept with the node, too: they must survive the loss of all
   // records.
@@ -27,27 +28,14 @@ class RecordCodec final : public core::RecordSink {
   // Why not all is recorded; empty where it is. What was refused is tried again with every transaction.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
-  void put(core::RecordKey key, const core::record::Floors& record) override;
-  void put(core::RecordKey key, const core::record::Session& record) override;
-  void put(core::RecordKey key, const core::record::Answer& record) override;
-  void put(core::RecordKey key, const core::record::Export& record) override;
-  void put(core::RecordKey key, const core::record::Chunks& record) override;
-  void put(core::RecordKey key, const core::record::Staging& record) override;
-  void put(core::RecordKey key, const core::record::Allocation& record) override;
-  void put(core::RecordKey key, const core::record::Lease& record) override;
-  void put(core::RecordKey key, const core::record::Ticket& record) override;
-  void put(core::RecordKey key, const core::record::Group& record) override;
-  void put(core::RecordKey key, const core::record::Wait& record) override;
   void drop(core::RecordKey key) override;
 
  private:
-  template <class Record>
-  void write(core::RecordKey key, const Record& record);
-  void store(const RecordKey& key, const std::string& bytes);
+  void store(core::RecordKey key, const std::string& bytes) override;
+  void try_to_put(const RecordKey& key, const std::string& bytes);
 
   RecordHeap& heap_;
   NodeMemory& node_;
-  std::string scratch_;
   std::map<RecordKey, std::string> owed_;
   std::string trouble_;
 };

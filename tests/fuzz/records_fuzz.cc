@@ -14,46 +14,10 @@
 #include "core/broker.h"
 #include "require.h"
 #include "support/record_memory.h"
-#include "wire/message_codec.h"
 
 namespace {
 
 using namespace hb::core;  // NOLINT: the names of one small program
-
-template <class Record>
-bool add(RecordSet::Of<Record>& out, RecordKey key, std::span<const std::byte> bytes) {
-  out.emplace_back(key, Record());
-  return hb::msg::decode_into(bytes, out.back().second).has_value();
-}
-
-bool add(RecordSet& set, RecordKey key, std::span<const std::byte> bytes) {
-  switch (key.kind) {
-    case RecordKind::kFloors:
-      return add(set.floors, key, bytes);
-    case RecordKind::kSession:
-      return add(set.sessions, key, bytes);
-    case RecordKind::kAnswer:
-      return add(set.answers, key, bytes);
-    case RecordKind::kExport:
-      return add(set.exports, key, bytes);
-    case RecordKind::kChunks:
-    case RecordKind::kStagedChunks:
-      return add(set.chunks, key, bytes);
-    case RecordKind::kStaging:
-      return add(set.stagings, key, bytes);
-    case RecordKind::kAllocation:
-      return add(set.allocations, key, bytes);
-    case RecordKind::kLease:
-      return add(set.leases, key, bytes);
-    case RecordKind::kTicket:
-      return add(set.tickets, key, bytes);
-    case RecordKind::kGroup:
-      return add(set.groups, key, bytes);
-    case RecordKind::kWait:
-      return add(set.waits, key, bytes);
-  }
-  return false;
-}
 
 // The clock is that of the records: it never goes back.
 constexpr Time kNow = Time{1} << 62;
@@ -84,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const RecordKey key{static_cast<RecordKind>(rest[0]), static_cast<std::uint32_t>(rest[1] | rest[2] << 8),
                         rest[3]};
     const std::size_t length = std::min<std::size_t>(rest[4] | rest[5] << 8, rest.size() - 6);
-    if (!add(set, key, std::as_bytes(rest.subspan(6, length)))) return 0;
+    if (!hb::restart::decode_record(set, key, std::as_bytes(rest.subspan(6, length))).empty()) return 0;
     rest = rest.subspan(6 + length);
   }
   BrokerConfig config;

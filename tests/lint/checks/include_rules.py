@@ -50,7 +50,7 @@ TABLE = {
     "daemon/restart/": WIRE
     | TYPES_IDS
     | LIBC_STD
-    | {"daemon/core/record.h", "daemon/os/", "expected", "xxhash"},
+    | {"daemon/core/record.h", "daemon/core/record_set.h", "daemon/os/", "expected", "xxhash"},
     "daemon/observe/": LIBC_STD
     | {"daemon/core/effect.h", "daemon/core/types.h", "daemon/core/ids.h", "proto/wire/unique_fd.h", "spdlog", "systemd", "expected"}
     | WIRE_VALUES,

@@ -135,6 +135,15 @@ TEST(AnswerLog, IsTheSameAfterARestart) {
   EXPECT_NE(again.find(6), nullptr);
 }
 
+TEST(AnswerLog, AMissingAnswerCostsNoOther) {
+  AnswerLog log;
+  EXPECT_TRUE(log.restore(0, {1, 2, Error{}, 1}));
+  EXPECT_TRUE(log.restore(2, {3, 2, Error{}, 3}));
+  EXPECT_FALSE(log.restore(0, {4, 2, Error{}, 4}));
+  EXPECT_NE(log.find(3), nullptr);
+  EXPECT_EQ(log.take_changed(), 2u);  // it has another place now
+}
+
 // Every pair of states against docs/lifecycle.md's table, written down a second time here.
 TEST(ExportState, OnlyWhatIsInTheTableMayFollow) {
   using S = ExportState;
